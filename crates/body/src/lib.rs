@@ -1,0 +1,1 @@
+//! A response body that tells when it has ended.

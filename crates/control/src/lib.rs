@@ -1,0 +1,1 @@
+//! Control laws as values that you step.

@@ -1,0 +1,157 @@
+use std::error::Error as StdError;
+use std::fmt;
+
+use crate::Refused;
+
+/// Any error, as tower's own layers use it.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
+/// The error of every tidegate layer: a refusal of ours, or what the service below answered.
+///
+/// Nested layers do not nest it: an `Error` that passes another layer of ours stays as it is.
+///
+/// ```
+/// use tidegate_core::{Error, Refused, RefusedReason};
+///
+/// fn call() -> Result<(), Error> {
+///     Err(Refused::new("gate", RefusedReason::Closed))?
+/// }
+///
+/// let error = call().unwrap_err();
+/// assert_eq!(error.refused().unwrap().by, "gate");
+/// ```
+pub struct Error(Repr);
+
+enum Repr {
+    Refused(Box<Refused>),
+    Service(BoxError),
+}
+
+impl Error {
+    /// What the service below answered, flattened: an `Error` inside stays as it is.
+    pub fn service(error: impl Into<BoxError>) -> Self {
+        match error.into().downcast::<Self>() {
+            Ok(ours) => *ours,
+            Err(error) => Self(Repr::Service(error)),
+        }
+    }
+
+    /// The refusal, if a layer of ours said no and nothing was sent.
+    ///
+    /// Also finds it when other layers wrapped it.
+    pub fn refused(&self) -> Option<&Refused> {
+        self.find()
+    }
+
+    /// The first error of type `E` along the chain of sources.
+    ///
+    /// ```
+    /// use tidegate_core::Error;
+    ///
+    /// let error = Error::service(std::io::Error::other("reset"));
+    /// assert!(error.find::<std::io::Error>().is_some());
+    /// ```
+    pub fn find<E: StdError + 'static>(&self) -> Option<&E> {
+        let mut next = Some(self.inner());
+        while let Some(error) = next {
+            if let Some(found) = error.downcast_ref::<E>() {
+                return Some(found);
+            }
+            next = match error.downcast_ref::<Self>() {
+                Some(ours) => Some(ours.inner()),
+                None => error.source(),
+            };
+        }
+        None
+    }
+
+    /// What the service below answered, unless it was a refusal.
+    ///
+    /// # Errors
+    ///
+    /// The error itself, if it is a refusal of ours.
+    pub fn into_service(self) -> Result<BoxError, Self> {
+        match self.0 {
+            Repr::Service(error) => Ok(error),
+            refused @ Repr::Refused(_) => Err(Self(refused)),
+        }
+    }
+
+    fn inner(&self) -> &(dyn StdError + 'static) {
+        match &self.0 {
+            Repr::Refused(refused) => &**refused,
+            Repr::Service(error) => &**error,
+        }
+    }
+}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Self {
+        Self(Repr::Refused(Box::new(refused)))
+    }
+}
+
+/// Says what the inner error says: this type adds nothing of its own to a message.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self.inner(), f)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.inner(), f)
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        Some(self.inner())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::RefusedReason;
+
+    #[derive(Debug)]
+    struct Wrapped(BoxError);
+
+    impl fmt::Display for Wrapped {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("wrapped")
+        }
+    }
+
+    impl StdError for Wrapped {
+        fn source(&self) -> Option<&(dyn StdError + 'static)> {
+            Some(&*self.0)
+        }
+    }
+
+    fn refused() -> Refused {
+        let wait = Duration::from_secs(3);
+        Refused::new("rate", RefusedReason::NoRoom).retry_after(Some(wait))
+    }
+
+    #[test]
+    fn nested_layers_do_not_nest_the_error() {
+        let inner: BoxError = Error::from(refused()).into();
+        let outer = Error::service(inner);
+        assert!(matches!(outer.0, Repr::Refused(_)));
+        assert_eq!(outer.refused(), Some(&refused()));
+    }
+
+    #[test]
+    fn a_refusal_is_found_through_a_foreign_layer() {
+        let foreign = Wrapped(Error::from(refused()).into());
+        let error = Error::service(foreign);
+        assert_eq!(error.refused(), Some(&refused()));
+        assert!(error.find::<Wrapped>().is_some());
+        assert!(error.find::<std::io::Error>().is_none());
+        assert_eq!(error.to_string(), "wrapped");
+    }
+}

@@ -1,0 +1,33 @@
+//! The words that every tidegate crate shares, and nothing else.
+//!
+//! A control loop over outbound requests has a sensor, a law, an actuator and a wire between them.
+//! This crate names what travels along that wire: the [`Outcome`] of one request, the [`Sample`] a
+//! law receives, the [`Setting`] it answers with and the [`Change`] that explains it; [`Steer`],
+//! the handle that an operator and a law share; and [`Refused`] and [`Error`], what a caller gets
+//! when a layer said no.
+//!
+//! It has no dependencies, reads no clock and takes no lock.
+
+mod change;
+mod controller;
+mod error;
+mod littles_law;
+mod outcome;
+mod pace;
+mod refused;
+mod sample;
+mod setting;
+mod steer;
+mod units;
+
+pub use change::{Change, Reason};
+pub use controller::Controller;
+pub use error::{BoxError, Error};
+pub use littles_law::littles_law;
+pub use outcome::{Cause, Outcome};
+pub use pace::{InvalidPace, Pace, Start, per, per_hour, per_minute, per_second};
+pub use refused::{Refused, RefusedReason};
+pub use sample::Sample;
+pub use setting::Setting;
+pub use steer::{Snapshot, Steer};
+pub use units::Units;

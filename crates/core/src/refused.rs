@@ -1,0 +1,117 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A layer of ours said no: nothing was sent.
+///
+/// ```
+/// use std::time::Duration;
+/// use tidegate_core::{Refused, RefusedReason};
+///
+/// let refused = Refused::new("gate", RefusedReason::QueueFull { max_queue: 5 })
+///     .retry_after(Some(Duration::from_millis(600)));
+/// assert_eq!(
+///     refused.to_string(),
+///     "refused by gate, nothing was sent: 5 are waiting, which is the most; try again in 600ms"
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Which layer said no: `"gate"`, `"rate"`, …
+    pub by: &'static str,
+    /// Why.
+    pub reason: RefusedReason,
+    /// Of which key, where a layer has keys.
+    pub key: Option<Arc<str>>,
+    /// When to try again, where that is known.
+    pub retry_after: Option<Duration>,
+}
+
+/// Why a layer said no.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusedReason {
+    /// As many wait as may wait.
+    QueueFull {
+        /// How many may wait.
+        max_queue: usize,
+    },
+    /// Its turn would not come in time.
+    WaitTooLong {
+        /// How long it may wait.
+        max_wait: Duration,
+    },
+    /// It waited as long as it may.
+    WaitedTooLong {
+        /// How long that was.
+        max_wait: Duration,
+    },
+    /// It may not wait at all, and there is no room now.
+    NoRoom,
+    /// The layer is closed for good.
+    Closed,
+}
+
+impl Refused {
+    /// Refused by the layer of that name.
+    pub fn new(by: &'static str, reason: RefusedReason) -> Self {
+        Self {
+            by,
+            reason,
+            key: None,
+            retry_after: None,
+        }
+    }
+
+    /// Says when to try again.
+    #[must_use]
+    pub fn retry_after(self, retry_after: Option<Duration>) -> Self {
+        Self {
+            retry_after,
+            ..self
+        }
+    }
+
+    /// Says of which key.
+    #[must_use]
+    pub fn key(self, key: Arc<str>) -> Self {
+        Self {
+            key: Some(key),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "refused by {}", self.by)?;
+        if let Some(key) = &self.key {
+            write!(f, " for {key:?}")?;
+        }
+        write!(f, ", nothing was sent: {}", self.reason)?;
+        match self.retry_after {
+            Some(wait) => write!(f, "; try again in {wait:?}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for RefusedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::QueueFull { max_queue } => {
+                write!(f, "{max_queue} are waiting, which is the most")
+            }
+            Self::WaitTooLong { max_wait } => {
+                write!(f, "its turn would not come within {max_wait:?}")
+            }
+            Self::WaitedTooLong { max_wait } => {
+                write!(f, "its turn did not come within {max_wait:?}")
+            }
+            Self::NoRoom => f.write_str("no room now"),
+            Self::Closed => f.write_str("closed"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}

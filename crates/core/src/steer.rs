@@ -1,0 +1,66 @@
+use std::fmt::Debug;
+use std::time::Instant;
+
+use crate::Pace;
+
+/// What everything that can be watched and moved while it runs has in common.
+///
+/// Reports, batch drivers, key maps and pages hold an `Arc<dyn Steer>`, so that none of them needs
+/// to know which layer it steers.
+pub trait Steer: Debug + Send + Sync {
+    /// How it stands now.
+    fn snapshot(&self) -> Snapshot;
+
+    /// How many may be in flight from now on; 0 is taken as 1 (to stop, pause or close).
+    ///
+    /// Never waits. Below what is in flight it is honoured by not admitting until there is room.
+    fn set_limit(&self, limit: usize);
+
+    /// How many may start per second from now on; `None` lifts it. Everybody who waits is timed anew.
+    fn set_pace(&self, pace: Option<Pace>);
+
+    /// Nobody starts before `until`. Extends a pause and never shortens it.
+    fn pause_until(&self, until: Instant);
+
+    /// Holds what a law decides until [`resume`](Self::resume). Without a law it does nothing.
+    fn freeze(&self) {}
+
+    /// Lets the law move the limit again.
+    fn resume(&self) {}
+}
+
+/// How a door stands at one moment. The numbers are read one by one: under load they may be of
+/// neighbouring moments.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// How many may be in flight.
+    pub limit: usize,
+    /// How many are in flight.
+    pub in_flight: usize,
+    /// How many wait to enter.
+    pub waiting: usize,
+    /// How many may start per second.
+    pub pace: Option<Pace>,
+    /// Until when nobody may start.
+    pub pause_until: Option<Instant>,
+    /// Whether the law is held.
+    pub frozen: bool,
+    /// Whether it is closed for good.
+    pub closed: bool,
+}
+
+impl Snapshot {
+    /// Nothing in flight, nobody waiting, neither pace nor pause.
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            in_flight: 0,
+            waiting: 0,
+            pace: None,
+            pause_until: None,
+            frozen: false,
+            closed: false,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! A tower layer that limits how many requests are in flight.

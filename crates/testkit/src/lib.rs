@@ -1,0 +1,1 @@
+//! A mock upstream that behaves like an overloaded service.
