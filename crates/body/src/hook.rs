@@ -1,0 +1,16 @@
+use crate::End;
+
+/// What to do when a body has ended.
+///
+/// A closure is a hook; its parameter needs its type written out: `|end: End<'_>| …`.
+pub trait Hook {
+    /// Called once, where the end becomes known: from inside the poll that finds it, or from the
+    /// body's drop. It should neither block nor panic.
+    fn on_end(self, end: End<'_>);
+}
+
+impl<F: FnOnce(End<'_>)> Hook for F {
+    fn on_end(self, end: End<'_>) {
+        self(end);
+    }
+}
