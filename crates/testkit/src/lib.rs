@@ -1,1 +1,65 @@
 //! A mock upstream that behaves like an overloaded service.
+//!
+//! Requests wait in its queue for one of its workers, take a service time drawn from a distribution,
+//! and are refused when the queue is full. It counts what it sees, and it can be made slower or taken
+//! away while it runs.
+//!
+//! It listens on loopback ([`start`](UpstreamBuilder::start), or
+//! [`start_on_thread`](UpstreamBuilder::start_on_thread) in a runtime of its own), HTTP/1 and HTTP/2
+//! with prior knowledge; or it runs in process
+//! ([`start_in_process`](UpstreamBuilder::start_in_process)), where all its times are exact under
+//! tokio's paused clock.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use bytes::Bytes;
+//! use http::Request;
+//! use http_body_util::Empty;
+//! use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+//! use tidegate_testkit::{Exponential, Upstream};
+//! use tower::ServiceExt;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let upstream = Upstream::workers(16)
+//!     .queue(16)
+//!     .service_time(Exponential(Duration::from_millis(20)))
+//!     .start()
+//!     .await;
+//!
+//! let client = Client::builder(TokioExecutor::new()).build_http::<Empty<Bytes>>();
+//! let response = client.oneshot(Request::get(upstream.uri()).body(Empty::new())?).await?;
+//!
+//! assert_eq!(response.status(), 200);
+//! assert!(upstream.peak_in_flight() <= 32);
+//! upstream.set_capacity(0.5);
+//! # Ok(())
+//! # }
+//! ```
+
+mod body;
+mod builder;
+mod clock;
+mod connection;
+mod connector;
+mod direct;
+mod exhausted;
+mod ledger;
+mod loopback;
+mod response;
+mod service_time;
+mod shared;
+mod station;
+mod upstream;
+mod visit;
+
+pub use body::Body;
+pub use builder::{Request, UpstreamBuilder};
+pub use connector::{Connector, InProcessStream};
+pub use direct::{Direct, DirectFuture};
+pub use exhausted::{Exhausted, raise_descriptor_limit};
+pub use ledger::{Arrival, Report};
+pub use response::Response;
+pub use service_time::ServiceTime::{self, *};
+pub use upstream::Upstream;

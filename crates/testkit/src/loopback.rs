@@ -1,0 +1,40 @@
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::time::sleep;
+
+use crate::shared::{Phase, Shared};
+use crate::{connection, raise_descriptor_limit};
+
+/// The most the system lets wait, so that ten thousand connects at once do not fail silently.
+const BACKLOG: u32 = 65_535;
+
+pub(crate) fn listen() -> io::Result<TcpListener> {
+    // Where it may not be raised, running out is told when it happens.
+    let _ = raise_descriptor_limit();
+    let socket = TcpSocket::new_v4()?;
+    socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+    socket.listen(BACKLOG)
+}
+
+/// Accepts until the upstream shuts down or stops.
+pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
+    let mut phase = shared.subscribe();
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            _ = phase.wait_for(|phase| *phase > Phase::Running) => return,
+            accepted = listener.accept() => accepted,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                // A client that is gone already is found out by the connection.
+                let _ = stream.set_nodelay(true);
+                tokio::spawn(connection::serve(Arc::clone(&shared), stream));
+            }
+            Err(error) => sleep(shared.accept_error(&error)).await,
+        }
+    }
+}
