@@ -3,18 +3,19 @@ use http_body::Body;
 
 use crate::{Hook, HookedBody};
 
-/// A response whose body can take a [`Hook`].
+/// A response whose body can take a [`Hook`], and another, and another: the one attached first is
+/// called first.
 ///
 /// For `http::Response<B>` each hook is one more [`HookedBody`] around the last: no allocation, no
-/// lock. The hook attached first is called first.
+/// lock. With the feature `reqwest`, a `reqwest::Response` stays one: all its hooks share one list.
 pub trait AttachHook<H> {
     /// The response with its hook.
     type Output;
 
     /// Has the hook called once: when the body ends, fails or is dropped.
     ///
-    /// A response without a body (204, an answer to HEAD, an upgrade) has ended: the hook is called
-    /// before this returns.
+    /// A response that is known to have no body (204, an answer to HEAD, an upgrade) has ended: the
+    /// hook is called before this returns.
     fn attach_hook(self, hook: H) -> Self::Output;
 }
 

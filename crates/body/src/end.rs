@@ -1,5 +1,6 @@
 use std::any::Any;
 use std::error::Error;
+use std::io;
 
 use http::HeaderMap;
 
@@ -18,10 +19,9 @@ pub enum End<'a> {
 }
 
 impl<'a> End<'a> {
-    /// The error of type `E`, if the body failed with it.
-    ///
-    /// Where the body's error is a `Box<dyn Error + Send + Sync>`, it is looked for in the box and
-    /// along the chain of its sources. Another error type is found as what it is, not searched.
+    /// The body's error, if it failed with one of a type that is known here: a
+    /// `Box<dyn Error + Send + Sync>`, an `io::Error` or, with the feature `reqwest`, a
+    /// `reqwest::Error`.
     ///
     /// ```
     /// use std::error::Error;
@@ -29,23 +29,21 @@ impl<'a> End<'a> {
     /// use tidegate_body::End;
     ///
     /// let error: Box<dyn Error + Send + Sync> = io::Error::other("reset").into();
-    /// assert!(End::Failed(&error).error::<io::Error>().is_some());
-    /// assert!(End::Dropped.error::<io::Error>().is_none());
+    /// assert!(End::Failed(&error).error().is_some_and(|error| error.is::<io::Error>()));
+    /// assert!(End::Dropped.error().is_none());
     /// ```
-    pub fn error<E: Error + 'static>(&self) -> Option<&'a E> {
+    pub fn error(&self) -> Option<&'a (dyn Error + 'static)> {
         let Self::Failed(error) = *self else {
             return None;
         };
-        error.downcast_ref().or_else(|| {
-            let boxed = error.downcast_ref::<Box<dyn Error + Send + Sync>>()?;
-            let mut next: Option<&'a (dyn Error + 'static)> = Some(&**boxed);
-            while let Some(error) = next {
-                if let Some(found) = error.downcast_ref() {
-                    return Some(found);
-                }
-                next = error.source();
-            }
-            None
-        })
+        if let Some(error) = error.downcast_ref::<Box<dyn Error + Send + Sync>>() {
+            return Some(&**error);
+        }
+        #[cfg(feature = "reqwest")]
+        if let Some(error) = error.downcast_ref::<reqwest::Error>() {
+            return Some(error);
+        }
+        let error = error.downcast_ref::<io::Error>()?;
+        Some(error)
     }
 }

@@ -12,12 +12,16 @@
 //! let response = response.attach_hook(|end: End<'_>| assert!(matches!(end, End::Dropped)));
 //! drop(response);
 //! ```
+//!
+//! The feature `reqwest` does the same for `reqwest::Response`.
 
 mod armed;
 mod attach_hook;
 mod end;
 mod hook;
 mod hooked_body;
+#[cfg(feature = "reqwest")]
+mod shared_hooks;
 
 pub use attach_hook::AttachHook;
 pub use end::End;

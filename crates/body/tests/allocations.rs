@@ -28,3 +28,17 @@ fn hooks_on_an_http_response_allocate_nothing() {
     });
     assert_eq!((ended, allocations.count_total), (2, 0));
 }
+
+#[cfg(feature = "reqwest")]
+#[test]
+fn hooks_after_the_first_on_a_reqwest_response_allocate_once() {
+    let mut response = reqwest::Response::from(Response::new("body"));
+    // As in a response from the wire, there are extensions already.
+    response.extensions_mut().insert(());
+    for allocations in [9, 1, 1] {
+        let mut hooked = None;
+        let measured = measure(|| hooked = Some(response.attach_hook(|_: End<'_>| ())));
+        assert_eq!(measured.count_total, allocations);
+        response = hooked.unwrap();
+    }
+}
