@@ -1,0 +1,497 @@
+//! Who may enter, and who waits.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::task::{Poll, Waker};
+
+use tidegate_core::Pace;
+
+use crate::bucket::{Bucket, Dry};
+use crate::effects::Effects;
+use crate::primitives::{AtomicWord, Lock, Primitives};
+use crate::queue::{Lease, Queue, Refusal, Why};
+use crate::ring::{State, Ticket};
+use crate::word::{ONE, PACED, SLOW, Word};
+
+/// How often those are counted that may enter and have not come, in nanoseconds.
+const TICK: u64 = 50_000_000;
+/// So many ticks without coming, and the next one is served: after 100 ms at the earliest, since
+/// the first tick may follow at once.
+const PATIENCE: u8 = 3;
+/// Tokio's timers tick at one millisecond and fire up to one later: a waiter that had to wait for its
+/// tokens is served as of the moment at which they were there, at most this long ago, so that late
+/// timers do not slow the pace.
+const LAG: u64 = 2_000_000;
+
+/// The limit, the pace and the pause as conditions on one admission.
+///
+/// A request that need not wait enters by one compare-and-swap on `word`, and takes its tokens by
+/// another when there is a pace. Everything else happens under the lock of `queue`, while the word
+/// says [`SLOW`]: then nobody enters but through the lock, and whoever leaves takes it too, to let
+/// the next one in.
+///
+/// Times are nanoseconds on the door's clock, given as a closure that is called only where the time
+/// matters. No method wakes anyone: what is to be done outside of the lock comes back as
+/// [`Effects`].
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Admission<P: Primitives> {
+    word: P::Word,
+    bucket: Bucket<P>,
+    queue: P::Lock<Queue>,
+}
+
+/// Who asks to enter, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) cost: u32,
+    /// Whom to wake; `None` for one that does not wait.
+    pub(crate) waker: Option<&'a Waker>,
+    /// Whether a thread parks rather than a task.
+    pub(crate) thread: bool,
+}
+
+/// What became of one that asked to enter.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Entered {
+    Yes(Entry),
+    Waits(Ticket),
+    No(Refusal),
+}
+
+/// What one that entered has taken: a place, and so many tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) tokens: u32,
+}
+
+/// What keeps the head out.
+enum Blocked {
+    Full,
+    Dry(u64),
+}
+
+impl<P: Primitives> Admission<P> {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self {
+            word: P::Word::new(Word::new(limit).0),
+            bucket: Bucket::new(),
+            queue: P::Lock::new(Queue::default()),
+        }
+    }
+
+    /// The fast path. Where it fails, [`enter`](Self::enter) must follow: that is what lets in those
+    /// who saw a place taken that was then given up for want of tokens.
+    #[inline]
+    pub(crate) fn try_enter(&self, cost: u32, now: impl Fn() -> u64) -> Option<Entry> {
+        let mut word = self.word.load(Relaxed);
+        loop {
+            if Word(word).is_slow() || !Word(word).has_room() {
+                return None;
+            }
+            match self
+                .word
+                .compare_exchange_weak(word, word + ONE, Acquire, Relaxed)
+            {
+                Ok(_) => break,
+                Err(changed) => word = changed,
+            }
+        }
+        if !Word(word).is_paced() {
+            return Some(Entry { tokens: 0 });
+        }
+        if self.bucket.take(cost, now(), 0).is_ok() {
+            return Some(Entry { tokens: cost });
+        }
+        let _enter_follows = self.leave();
+        None
+    }
+
+    /// Leaves. Returns whether [`leave_slow`](Self::leave_slow) must follow.
+    #[inline]
+    #[must_use]
+    pub(crate) fn leave(&self) -> bool {
+        Word(self.word.fetch_sub(ONE, Release)).is_slow()
+    }
+
+    /// Lets in who waits for the place that was left.
+    pub(crate) fn leave_slow(&self, now: impl Fn() -> u64) -> Effects {
+        self.locked(now, |_, _| ()).1
+    }
+
+    /// Gives back the tokens of one that left and for which nothing was sent.
+    pub(crate) fn give_back(&self, entry: Entry, now: impl Fn() -> u64) -> Effects {
+        self.locked(now, |this, _| this.refund(u64::from(entry.tokens)))
+            .1
+    }
+
+    /// Enters, or waits, or is refused.
+    pub(crate) fn enter(&self, request: Request<'_>, now: impl Fn() -> u64) -> (Entered, Effects) {
+        if let Some(entry) = self.try_enter(request.cost, &now) {
+            return (Entered::Yes(entry), Effects::default());
+        }
+        let mut effects = Effects::default();
+        let mut queue = self.queue.lock();
+        if queue.closed {
+            return (Entered::No(Why::Closed.into()), effects);
+        }
+        self.set_slow();
+        let deadline = match queue.max_wait {
+            u64::MAX => u64::MAX,
+            max_wait => queue.now(&now).saturating_add(max_wait),
+        };
+        let ticket = queue.ring.push(request.cost, deadline, request.thread);
+        self.advance(&mut queue, &now, &mut effects);
+        let entered = match queue.claim(ticket) {
+            Some(entry) => Entered::Yes(entry),
+            None => match self.may_wait(&mut queue, &request, deadline, &now) {
+                Ok(waker) => {
+                    if let Some(place) = queue.ring.get(ticket) {
+                        place.waker = Some(waker);
+                    }
+                    if deadline != u64::MAX {
+                        queue.deadline =
+                            Some(queue.deadline.map_or(deadline, |at| at.min(deadline)));
+                    }
+                    Entered::Waits(ticket)
+                }
+                Err(refusal) => {
+                    queue.ring.remove(ticket);
+                    Entered::No(refusal)
+                }
+            },
+        };
+        self.settle(&mut queue, &now, &mut effects);
+        (entered, effects)
+    }
+
+    /// Whether the last in the queue may stay there.
+    fn may_wait(
+        &self,
+        queue: &mut Queue,
+        request: &Request<'_>,
+        deadline: u64,
+        now: &impl Fn() -> u64,
+    ) -> Result<Waker, Refusal> {
+        let why = match request.waker {
+            None => Why::NoRoom,
+            Some(_) if queue.ring.waiting() > queue.max_queue => Why::QueueFull,
+            Some(waker) if deadline == u64::MAX => return Ok(waker.clone()),
+            Some(waker) => match self.turn(queue, request.cost) {
+                Some(at) if at > deadline => Why::WaitTooLong,
+                _ => return Ok(waker.clone()),
+            },
+        };
+        let turn = self.turn(queue, request.cost);
+        let wait = turn.map(|at| at.saturating_sub(queue.now(now)));
+        Err(Refusal { why, wait })
+    }
+
+    /// When the last in the queue, of that cost, can enter at the earliest, as far as pause and pace
+    /// tell.
+    fn turn(&self, queue: &Queue, cost: u32) -> Option<u64> {
+        let pause = (queue.pause_until != 0).then_some(queue.pause_until);
+        let ahead = queue.ring.cost().saturating_sub(u64::from(cost));
+        let tokens = queue
+            .pace
+            .map(|_| self.bucket.due_behind(ahead, u64::from(cost)));
+        pause.max(tokens)
+    }
+
+    /// Comes for what was granted, or goes on waiting.
+    pub(crate) fn poll(
+        &self,
+        ticket: Ticket,
+        waker: &Waker,
+        now: impl Fn() -> u64,
+    ) -> (Poll<Result<Entry, Refusal>>, Effects) {
+        let mut effects = Effects::default();
+        let mut queue = self.queue.lock();
+        if let Some(entry) = queue.claim(ticket) {
+            return (Poll::Ready(Ok(entry)), effects);
+        }
+        let closed = queue.closed;
+        let Some(place) = queue.ring.get(ticket) else {
+            let why = if closed {
+                Why::Closed
+            } else {
+                Why::WaitedTooLong
+            };
+            return (Poll::Ready(Err(why.into())), effects);
+        };
+        let passed_over = place.state == State::PassedOver;
+        if !place
+            .waker
+            .as_ref()
+            .is_some_and(|known| known.will_wake(waker))
+        {
+            effects.drop_later(place.waker.replace(waker.clone()));
+        }
+        if passed_over {
+            queue.ring.return_to_front(ticket);
+            self.set_slow();
+            self.advance(&mut queue, &now, &mut effects);
+        }
+        self.settle(&mut queue, &now, &mut effects);
+        let poll = match queue.claim(ticket) {
+            Some(entry) => Poll::Ready(Ok(entry)),
+            None => Poll::Pending,
+        };
+        (poll, effects)
+    }
+
+    /// Takes a waiter out that gave up. What it was granted goes to the next.
+    pub(crate) fn cancel(&self, ticket: Ticket, now: impl Fn() -> u64) -> Effects {
+        let (waker, mut effects) = self.locked(now, |this, queue| {
+            let place = queue.ring.remove(ticket)?;
+            if let State::Granted { tokens, .. } = place.state {
+                let _lock_is_held = this.leave();
+                this.refund(if tokens { u64::from(place.cost) } else { 0 });
+            }
+            place.waker
+        });
+        effects.drop_later(waker);
+        effects
+    }
+
+    /// Does what is due: refuses those that waited as long as they may, passes over those that were
+    /// granted and did not come, lets in whom time lets in.
+    pub(crate) fn on_timer(&self, now: impl Fn() -> u64) -> Effects {
+        let mut effects = Effects::default();
+        let mut queue = self.queue.lock();
+        let time = queue.now(&now);
+        queue.armed = None;
+        if queue.deadline.is_some_and(|at| at <= time) {
+            queue.deadline = queue.ring.expire(time, |waker| effects.wake(waker));
+        }
+        if queue.tick.is_some_and(|at| at <= time) {
+            queue.tick = None;
+            let (passed, tokens) = queue.ring.tick(PATIENCE);
+            for _ in 0..passed {
+                let _lock_is_held = self.leave();
+            }
+            self.refund(tokens);
+        }
+        self.advance(&mut queue, &now, &mut effects);
+        self.settle(&mut queue, &now, &mut effects);
+        effects
+    }
+
+    /// Moves the limit. Only a raise while others wait takes the lock.
+    pub(crate) fn set_limit(&self, limit: usize, now: impl Fn() -> u64) -> Effects {
+        let mut word = self.word.load(Relaxed);
+        loop {
+            let moved = Word(word).with_limit(limit).0;
+            match self
+                .word
+                .compare_exchange_weak(word, moved, Relaxed, Relaxed)
+            {
+                Ok(_) if Word(word).is_slow() && moved > word => return self.leave_slow(now),
+                Ok(_) => return Effects::default(),
+                Err(changed) => word = changed,
+            }
+        }
+    }
+
+    /// Another pace, or none. Whoever waits is timed anew.
+    pub(crate) fn set_pace(&self, pace: Option<Pace>, now: impl Fn() -> u64) -> Effects {
+        let time = now();
+        self.locked(now, |this, queue| {
+            let time = queue.now(&|| time);
+            match (&pace, queue.pace) {
+                (Some(pace), Some(_)) => this.bucket.change_pace(pace, time),
+                (Some(pace), None) => {
+                    this.bucket.start(pace, time);
+                    this.word.fetch_or(PACED, Release);
+                }
+                (None, _) => {
+                    this.word.fetch_and(!PACED, Release);
+                }
+            }
+            queue.pace = pace;
+        })
+        .1
+    }
+
+    /// Nobody enters before `until`; a pause is extended and never shortened.
+    pub(crate) fn pause_until(&self, until: u64, now: impl Fn() -> u64) -> Effects {
+        self.locked(now, |this, queue| {
+            queue.pause_until = queue.pause_until.max(until);
+            this.set_slow();
+        })
+        .1
+    }
+
+    /// Ends a pause.
+    pub(crate) fn end_pause(&self, now: impl Fn() -> u64) -> Effects {
+        self.locked(now, |_, queue| queue.pause_until = 0).1
+    }
+
+    /// Refuses everybody from now on, and all that wait.
+    pub(crate) fn close(&self, now: impl Fn() -> u64) -> Effects {
+        let mut refused = Vec::new();
+        let mut effects = self
+            .locked(now, |this, queue| {
+                queue.closed = true;
+                this.set_slow();
+                queue.ring.clear(|waker| refused.push(waker));
+            })
+            .1;
+        refused.into_iter().for_each(|waker| effects.wake(waker));
+        effects
+    }
+
+    /// Whether nobody is inside and nobody waits; if not, `waker` is woken when that is so.
+    pub(crate) fn poll_drained(&self, waker: &Waker) -> Poll<()> {
+        let mut queue = self.queue.lock();
+        self.set_slow();
+        let drained = self.is_empty(&queue);
+        if drained {
+            self.clear_slow_if_idle(&queue);
+            return Poll::Ready(());
+        }
+        if !queue.drainers.iter().any(|known| known.will_wake(waker)) {
+            queue.drainers.push(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// Ends one permit at `at`, even if its holder does not.
+    pub(crate) fn lease(&self, at: u64) -> Arc<Lease> {
+        self.queue.lock().lease(at)
+    }
+
+    /// Runs `change` on the queue, and looks at the settings or counts in it.
+    pub(crate) fn with_queue<T>(&self, change: impl FnOnce(&mut Queue) -> T) -> T {
+        change(&mut self.queue.lock())
+    }
+
+    pub(crate) fn word(&self) -> Word {
+        Word(self.word.load(Relaxed))
+    }
+
+    fn locked<T>(
+        &self,
+        now: impl Fn() -> u64,
+        change: impl FnOnce(&Self, &mut Queue) -> T,
+    ) -> (T, Effects) {
+        let mut effects = Effects::default();
+        let mut queue = self.queue.lock();
+        let value = change(self, &mut queue);
+        self.advance(&mut queue, &now, &mut effects);
+        self.settle(&mut queue, &now, &mut effects);
+        (value, effects)
+    }
+
+    /// Lets in as many as may enter, from the head on.
+    fn advance(&self, queue: &mut Queue, now: &impl Fn() -> u64, effects: &mut Effects) {
+        queue.blocked_until = None;
+        while let Some(head) = queue.ring.head() {
+            let cost = head.cost;
+            if let Some(end) = queue.pause(now) {
+                queue.dry = false;
+                queue.blocked_until = Some(end);
+                return;
+            }
+            match self.admit(cost, queue, now) {
+                Ok(entry) => {
+                    if let Some(waker) = queue.ring.grant_head(entry.tokens > 0) {
+                        effects.wake(waker);
+                    }
+                }
+                Err(Blocked::Dry(at)) => {
+                    queue.dry = true;
+                    queue.blocked_until = Some(at);
+                    return;
+                }
+                Err(Blocked::Full) => {
+                    queue.dry = false;
+                    let freed = queue.reap(now);
+                    queue.blocked_until = queue.leases.front().map(|&(at, _)| at);
+                    if freed == 0 {
+                        return;
+                    }
+                    self.word.fetch_sub(freed * ONE, Release);
+                }
+            }
+        }
+        queue.dry = false;
+    }
+
+    fn admit(
+        &self,
+        cost: u32,
+        queue: &mut Queue,
+        now: &impl Fn() -> u64,
+    ) -> Result<Entry, Blocked> {
+        let mut word = self.word.load(Relaxed);
+        loop {
+            if !Word(word).has_room() {
+                return Err(Blocked::Full);
+            }
+            // Only the limit can move under us: nobody else enters while the lock is held.
+            match self
+                .word
+                .compare_exchange_weak(word, word + ONE, Acquire, Relaxed)
+            {
+                Ok(_) => break,
+                Err(changed) => word = changed,
+            }
+        }
+        if queue.pace.is_none() {
+            return Ok(Entry { tokens: 0 });
+        }
+        let lag = if queue.dry { LAG } else { 0 };
+        match self.bucket.take(cost, queue.now(now), lag) {
+            Ok(()) => Ok(Entry { tokens: cost }),
+            Err(Dry::Until(at)) => {
+                let _lock_is_held = self.leave();
+                Err(Blocked::Dry(at))
+            }
+            Err(Dry::Changing) => {
+                unreachable!("a pace is changed under the lock that is held here")
+            }
+        }
+    }
+
+    fn refund(&self, tokens: u64) {
+        if tokens > 0 {
+            self.bucket.give_back(tokens);
+        }
+    }
+
+    /// Opens the fast path if nothing stands in its way, arms the timer if it is to fire earlier,
+    /// and tells those who wait for the end.
+    fn settle(&self, queue: &mut Queue, now: &impl Fn() -> u64, effects: &mut Effects) {
+        if !queue.drainers.is_empty() && self.is_empty(queue) {
+            queue
+                .drainers
+                .drain(..)
+                .for_each(|waker| effects.wake(waker));
+        }
+        self.clear_slow_if_idle(queue);
+        let next = queue.next_event(TICK, now);
+        if let Some(at) = next
+            && queue.armed.is_none_or(|armed| at < armed)
+        {
+            queue.armed = Some(at);
+            effects.arm = Some(at);
+        }
+    }
+
+    fn is_empty(&self, queue: &Queue) -> bool {
+        Word(self.word.load(Acquire)).in_flight() == 0 && queue.ring.waiting() == 0
+    }
+
+    fn set_slow(&self) {
+        if !Word(self.word.load(Relaxed)).is_slow() {
+            self.word.fetch_or(SLOW, Relaxed);
+        }
+    }
+
+    fn clear_slow_if_idle(&self, queue: &Queue) {
+        if queue.is_idle() && Word(self.word.load(Relaxed)).is_slow() {
+            self.word.fetch_and(!SLOW, Relaxed);
+        }
+    }
+}

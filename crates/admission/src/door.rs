@@ -1,0 +1,406 @@
+use std::fmt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use tidegate_core::{Pace, Refused, RefusedReason, Snapshot, Steer};
+
+use crate::acquire::Acquire;
+use crate::admission::{Admission, Entered, Entry, Request};
+use crate::effects::Effects;
+use crate::permit::Permit;
+use crate::primitives::Std;
+use crate::queue::{Queue, Refusal, Why};
+use crate::timer::{Arming, Timer};
+use crate::word::MAX_LIMIT;
+
+/// How many may be inside, how many may enter per second, and until when nobody may: one admission,
+/// one queue.
+///
+/// A clone is the same door. Every setting can be moved while it runs and none of that ever waits.
+///
+/// ```
+/// use std::time::Duration;
+/// use tidegate_admission::Door;
+///
+/// let door = Door::new("gate", 1);
+/// let inside = door.try_acquire(1).unwrap();
+/// let refused = door.try_acquire(1).unwrap_err();
+/// assert_eq!(refused.to_string(), "refused by gate, nothing was sent: no room now");
+///
+/// drop(inside);
+/// let _inside = door.acquire_blocking(1, Some(Duration::from_secs(1))).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Door(Arc<Inner>);
+
+/// `admission` begins with the word that every request changes, next to the counts of the `Arc`.
+#[repr(C)]
+pub(crate) struct Inner {
+    pub(crate) admission: Admission<Std>,
+    origin: Instant,
+    by: &'static str,
+    timer: Timer,
+    this: Weak<Inner>,
+    /// How many threads wait: they have no runtime to wake them in time.
+    pub(crate) threads: AtomicUsize,
+}
+
+impl Door {
+    /// The highest limit: what a larger one is taken for.
+    pub const MAX_LIMIT: usize = MAX_LIMIT;
+
+    /// A door that lets `limit` in at once, under the name that its refusals give as theirs.
+    ///
+    /// No pace, no pause, and no bound on how many may wait or for how long.
+    ///
+    /// # Panics
+    ///
+    /// If `limit` is 0.
+    #[track_caller]
+    pub fn new(by: &'static str, limit: usize) -> Self {
+        assert!(limit > 0, "a limit is at least 1");
+        Self(Arc::new_cyclic(|this| Inner {
+            admission: Admission::new(limit),
+            origin: now(),
+            by,
+            timer: Timer::default(),
+            this: Weak::clone(this),
+            threads: AtomicUsize::new(0),
+        }))
+    }
+
+    /// A place inside, and `cost` tokens if there is a pace.
+    ///
+    /// A `cost` above the burst is served once the bucket is full, and leaves a debt; a `cost` of 0
+    /// takes a place and no token. Nothing happens before the first poll.
+    ///
+    /// # Errors
+    ///
+    /// If it may not wait, waited too long, or the door is closed.
+    pub fn acquire(&self, cost: u32) -> Acquire {
+        Acquire::new(self.clone(), cost)
+    }
+
+    /// The same as [`acquire`](Self::acquire), of a door that is given up for it.
+    pub fn into_acquire(self, cost: u32) -> Acquire {
+        Acquire::new(self, cost)
+    }
+
+    /// A place inside now, or not at all.
+    ///
+    /// It may be refused with nothing in its way while another request, which has no tokens, is
+    /// giving up its place again.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room now, or the door is closed.
+    pub fn try_acquire(&self, cost: u32) -> Result<Permit, Refused> {
+        let request = Request {
+            cost,
+            waker: None,
+            thread: false,
+        };
+        let (entered, effects) = self.0.enter(request);
+        effects
+            .into_iter()
+            .for_each(|effects| self.0.apply(effects));
+        match entered {
+            Entered::Yes(entry) => Ok(Permit::new(self.clone(), entry)),
+            Entered::No(refusal) => Err(self.0.refused(refusal)),
+            Entered::Waits(_) => unreachable!("one without a waker does not wait"),
+        }
+    }
+
+    /// A place inside, for a thread: it parks until it may enter, at most for `timeout`.
+    ///
+    /// It stands in the same queue as those that [`acquire`](Self::acquire). Not for use in a task:
+    /// it blocks the thread.
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Self::acquire), and if it did not get in within `timeout`.
+    pub fn acquire_blocking(
+        &self,
+        cost: u32,
+        timeout: Option<Duration>,
+    ) -> Result<Permit, Refused> {
+        crate::blocking::acquire(self, cost, timeout)
+    }
+
+    /// How many may be inside.
+    pub fn limit(&self) -> usize {
+        self.0.admission.word().limit()
+    }
+
+    /// Moves the limit; 0 is taken as 1, and at most [`MAX_LIMIT`](Self::MAX_LIMIT).
+    ///
+    /// Below what is in flight it is honoured by not admitting; raised, it lets in as many as fit.
+    pub fn set_limit(&self, limit: usize) {
+        let effects = self.0.admission.set_limit(limit, || self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// How many are inside.
+    pub fn in_flight(&self) -> usize {
+        self.0.admission.word().in_flight()
+    }
+
+    /// How many wait to enter.
+    pub fn waiting(&self) -> usize {
+        self.0.admission.with_queue(|queue| queue.ring.waiting())
+    }
+
+    /// How many may enter per second.
+    pub fn pace(&self) -> Option<Pace> {
+        self.0.admission.with_queue(|queue| queue.pace)
+    }
+
+    /// Another pace, or none. Whoever waits is timed anew; tokens and debts of the old pace are kept.
+    pub fn set_pace(&self, pace: Option<Pace>) {
+        let effects = self.0.admission.set_pace(pace, || self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// Until when nobody may enter.
+    pub fn paused_until(&self) -> Option<Instant> {
+        let now = self.0.now();
+        let until = self.0.admission.with_queue(|queue| queue.pause_until);
+        (until > now).then(|| self.0.instant(until))
+    }
+
+    /// Nobody enters before `until`. Extends a pause and never shortens it.
+    pub fn pause_until(&self, until: Instant) {
+        let until = self.0.nanos(until);
+        let effects = self.0.admission.pause_until(until, || self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// Ends a pause at once.
+    pub fn end_pause(&self) {
+        let effects = self.0.admission.end_pause(|| self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// How many may wait at most; whoever comes then is refused. Default: no bound.
+    ///
+    /// Those that wait already stay.
+    pub fn set_max_queue(&self, max_queue: usize) {
+        self.0
+            .admission
+            .with_queue(|queue| queue.max_queue = max_queue);
+    }
+
+    /// How long one may wait at most. Default: for ever.
+    ///
+    /// Whoever cannot be served in time, as far as pace and pause tell, is refused at once and
+    /// leaves no trace. Holds for those that come from now on.
+    pub fn set_max_wait(&self, max_wait: Option<Duration>) {
+        let max_wait = max_wait.map_or(u64::MAX, saturating_nanos);
+        self.0
+            .admission
+            .with_queue(|queue| queue.max_wait = max_wait);
+    }
+
+    /// Closes the door for good: whoever waits or comes is refused, whoever is inside finishes.
+    pub fn close(&self) {
+        let effects = self.0.admission.close(|| self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// Whether it is closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.admission.with_queue(|queue| queue.closed)
+    }
+
+    /// Closes the door, waits until nobody is inside, and returns how many still are after
+    /// `timeout`: 0 when all have left.
+    pub async fn drain(&self, timeout: Duration) -> usize {
+        crate::drain::drain(self, timeout).await
+    }
+
+    /// How many permits were freed by [`Permit::expire_after`] before their holders let go of them.
+    pub fn overdue(&self) -> u64 {
+        self.0.admission.with_queue(|queue| queue.overdue)
+    }
+
+    pub(crate) fn inner(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Inner {
+    #[inline]
+    pub(crate) fn enter(&self, request: Request<'_>) -> (Entered, Option<Effects>) {
+        if let Some(entry) = self.admission.try_enter(request.cost, || self.now()) {
+            return (Entered::Yes(entry), None);
+        }
+        self.enter_slow(request)
+    }
+
+    #[cold]
+    fn enter_slow(&self, request: Request<'_>) -> (Entered, Option<Effects>) {
+        let (entered, effects) = self.admission.enter(request, || self.now());
+        (entered, Some(effects))
+    }
+
+    #[inline]
+    pub(crate) fn leave(&self) {
+        if self.admission.leave() {
+            self.leave_slow();
+        }
+    }
+
+    #[cold]
+    fn leave_slow(&self) {
+        let effects = self.admission.leave_slow(|| self.now());
+        self.apply(effects);
+    }
+
+    pub(crate) fn give_back(&self, entry: Entry) {
+        let effects = self.admission.give_back(entry, || self.now());
+        self.apply(effects);
+    }
+
+    pub(crate) fn on_timer(&self) {
+        let effects = self.admission.on_timer(|| self.now());
+        self.apply(effects);
+    }
+
+    /// What the lock did not allow to be done.
+    pub(crate) fn apply(&self, effects: Effects) {
+        let (mut effects, timed) = self.arm(effects);
+        if !timed {
+            let head = self.admission.with_queue(Queue::head_without_timer);
+            effects.wake_for_timer(head);
+        }
+        effects.wake_all();
+    }
+
+    /// The same, for one that is being polled: if nobody keeps the time and only time can let it
+    /// in, it would hang.
+    pub(crate) fn apply_in_task(&self, effects: Effects) {
+        let (effects, timed) = self.arm(effects);
+        effects.wake_all();
+        let needs_time = |queue: &mut Queue| queue.blocked_until.or(queue.deadline).is_some();
+        assert!(
+            timed || !self.admission.with_queue(needs_time),
+            "waiting for a pace, a pause or a longest wait needs a tokio runtime with time enabled"
+        );
+    }
+
+    /// Arms the timer, and says whether somebody keeps the time.
+    fn arm(&self, mut effects: Effects) -> (Effects, bool) {
+        let mut timed = true;
+        while let Some(at) = effects.arm.take() {
+            let thread = self.threads.load(Relaxed) > 0 && self.wake_first_thread();
+            match self.timer.arm(self.instant(at), &self.this) {
+                Arming::Done => {}
+                Arming::Due => effects.append(self.admission.on_timer(|| self.now())),
+                Arming::NoRuntime => timed = thread,
+            }
+        }
+        (effects, timed)
+    }
+
+    /// The first thread that waits also waits for the time that is next, for all. Returns whether
+    /// there is one.
+    pub(crate) fn wake_first_thread(&self) -> bool {
+        let waker = self.admission.with_queue(|queue| {
+            queue
+                .ring
+                .first_thread()
+                .and_then(|(_, waker)| waker.cloned())
+        });
+        waker.map(Waker::wake).is_some()
+    }
+
+    pub(crate) fn refused(&self, refusal: Refusal) -> Refused {
+        let (max_queue, max_wait) = self
+            .admission
+            .with_queue(|queue| (queue.max_queue, queue.max_wait));
+        let max_wait = Duration::from_nanos(max_wait);
+        let reason = match refusal.why {
+            Why::NoRoom => RefusedReason::NoRoom,
+            Why::QueueFull => RefusedReason::QueueFull { max_queue },
+            Why::WaitTooLong => RefusedReason::WaitTooLong { max_wait },
+            Why::WaitedTooLong => RefusedReason::WaitedTooLong { max_wait },
+            Why::Closed => RefusedReason::Closed,
+        };
+        Refused::new(self.by, reason).retry_after(refusal.wait.map(Duration::from_nanos))
+    }
+
+    pub(crate) fn by(&self) -> &'static str {
+        self.by
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.nanos(now())
+    }
+
+    pub(crate) fn nanos(&self, at: Instant) -> u64 {
+        saturating_nanos(at.saturating_duration_since(self.origin))
+    }
+
+    pub(crate) fn instant(&self, nanos: u64) -> Instant {
+        let far = Duration::from_secs(86_400 * 365);
+        self.origin
+            .checked_add(Duration::from_nanos(nanos))
+            .unwrap_or_else(|| self.origin + far)
+    }
+}
+
+/// The one place where this crate reads a clock: tokio's, which tests can pause.
+#[expect(clippy::disallowed_methods, reason = "the door's clock")]
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+fn saturating_nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Steer for Door {
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::new(self.limit());
+        snapshot.in_flight = self.in_flight();
+        snapshot.pause_until = self.paused_until();
+        self.0.admission.with_queue(|queue| {
+            snapshot.waiting = queue.ring.waiting();
+            snapshot.pace = queue.pace;
+            snapshot.closed = queue.closed;
+        });
+        snapshot
+    }
+
+    fn set_limit(&self, limit: usize) {
+        self.set_limit(limit);
+    }
+
+    fn set_pace(&self, pace: Option<Pace>) {
+        self.set_pace(pace);
+    }
+
+    fn pause_until(&self, until: Instant) {
+        self.pause_until(until);
+    }
+}
+
+impl fmt::Debug for Door {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Door")
+            .field("by", &self.0.by)
+            .field("snapshot", &self.snapshot())
+            .finish()
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner")
+            .field("by", &self.by)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,188 @@
+//! What the lock protects.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::task::Waker;
+
+use tidegate_core::Pace;
+
+use crate::admission::Entry;
+use crate::ring::{Ring, State, Ticket};
+
+/// Everything but the word and the bucket. Times are nanoseconds on the door's clock.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) ring: Ring,
+    pub(crate) pace: Option<Pace>,
+    /// Nobody enters before; 0 when there is no pause.
+    pub(crate) pause_until: u64,
+    pub(crate) max_queue: usize,
+    /// `u64::MAX`: for ever.
+    pub(crate) max_wait: u64,
+    pub(crate) closed: bool,
+    pub(crate) drainers: Vec<Waker>,
+    /// What keeps the head out: until when, where that is known.
+    pub(crate) blocked_until: Option<u64>,
+    /// It waits for tokens, and for nothing else.
+    pub(crate) dry: bool,
+    /// The earliest deadline of a waiter, or an earlier moment.
+    pub(crate) deadline: Option<u64>,
+    /// The next tick for those that were granted and have not come.
+    pub(crate) tick: Option<u64>,
+    /// When the timer is to fire.
+    pub(crate) armed: Option<u64>,
+    /// The latest moment seen: a clock that steps back stands still instead.
+    pub(crate) clock: u64,
+    /// Permits that are freed at a time, in the order of that time.
+    pub(crate) leases: VecDeque<(u64, Arc<Lease>)>,
+    /// How many leases have run out.
+    pub(crate) overdue: u64,
+}
+
+/// Why one may not enter, and how long it would have to wait, where that is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) why: Why,
+    pub(crate) wait: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    NoRoom,
+    QueueFull,
+    WaitTooLong,
+    WaitedTooLong,
+    Closed,
+}
+
+impl From<Why> for Refusal {
+    fn from(why: Why) -> Self {
+        Self { why, wait: None }
+    }
+}
+
+/// A permit that ends at a time even if its holder does not.
+#[derive(Debug, Default)]
+pub(crate) struct Lease(AtomicBool);
+
+impl Lease {
+    /// Whether the caller is the first to end it, and so the one who frees its place.
+    pub(crate) fn end(&self) -> bool {
+        !self.0.swap(true, AcqRel)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Self {
+            ring: Ring::default(),
+            pace: None,
+            pause_until: 0,
+            max_queue: usize::MAX,
+            max_wait: u64::MAX,
+            closed: false,
+            drainers: Vec::new(),
+            blocked_until: None,
+            dry: false,
+            deadline: None,
+            tick: None,
+            armed: None,
+            clock: 0,
+            leases: VecDeque::new(),
+            overdue: 0,
+        }
+    }
+}
+
+impl Queue {
+    /// The time, which never steps back.
+    pub(crate) fn now(&mut self, now: &impl Fn() -> u64) -> u64 {
+        self.clock = self.clock.max(now());
+        self.clock
+    }
+
+    /// Takes what was granted to `ticket`, if anything was.
+    pub(crate) fn claim(&mut self, ticket: Ticket) -> Option<Entry> {
+        let place = self.ring.get(ticket)?;
+        let State::Granted { tokens, .. } = place.state else {
+            return None;
+        };
+        let tokens = if tokens { place.cost } else { 0 };
+        self.ring.remove(ticket);
+        Some(Entry { tokens })
+    }
+
+    /// Whether a request may enter without the lock.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.ring.waiting() == 0
+            && self.pause_until == 0
+            && !self.closed
+            && self.drainers.is_empty()
+    }
+
+    /// When the pause ends, if there is one.
+    pub(crate) fn pause(&mut self, now: &impl Fn() -> u64) -> Option<u64> {
+        if self.pause_until != 0 && self.now(now) >= self.pause_until {
+            self.pause_until = 0;
+        }
+        (self.pause_until != 0).then_some(self.pause_until)
+    }
+
+    /// A lease until `at`.
+    pub(crate) fn lease(&mut self, at: u64) -> Arc<Lease> {
+        while self
+            .leases
+            .front()
+            .is_some_and(|(_, lease)| lease.has_ended())
+        {
+            self.leases.pop_front();
+        }
+        let lease = Arc::new(Lease::default());
+        let place = self.leases.partition_point(|(other, _)| *other <= at);
+        self.leases.insert(place, (at, Arc::clone(&lease)));
+        lease
+    }
+
+    /// Ends the leases that have run out, and returns how many places that frees.
+    pub(crate) fn reap(&mut self, now: &impl Fn() -> u64) -> u64 {
+        let mut freed = 0;
+        while let Some(&(at, ref lease)) = self.leases.front() {
+            if !lease.has_ended() {
+                if at > self.clock.max(now()) {
+                    break;
+                }
+                freed += u64::from(lease.end());
+            }
+            self.leases.pop_front();
+        }
+        self.overdue += freed;
+        freed
+    }
+
+    /// Nobody keeps the time. Returns the head's waker, for it to try where it is polled.
+    pub(crate) fn head_without_timer(&mut self) -> Option<Waker> {
+        self.armed = None;
+        self.ring.head().filter(|head| !head.thread)?.waker.clone()
+    }
+
+    /// The earliest moment at which something may happen that nobody else brings about.
+    pub(crate) fn next_event(&mut self, tick: u64, now: &impl Fn() -> u64) -> Option<u64> {
+        if self.ring.waiting() == 0 {
+            return None;
+        }
+        if self.ring.granted() > 0 && self.tick.is_none() {
+            self.tick = Some(self.now(now) + tick);
+        }
+        let tick = self.tick.filter(|_| self.ring.granted() > 0);
+        [self.blocked_until, self.deadline, tick]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+}
