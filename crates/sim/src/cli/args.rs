@@ -1,0 +1,92 @@
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::{fs, thread};
+
+use clap::{Args, Parser, Subcommand};
+use tidegate_sim::laws::{self, Maker};
+use tidegate_sim::{OracleFile, Scenario};
+
+use crate::cli::{Failed, oracle, run};
+
+/// A deterministic simulator in virtual time: try a law on a model of your server before you ship it.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run laws on scenarios and print how good they are.
+    Run(run::Run),
+    /// Print the best that a fixed setting could do.
+    Oracle(oracle::Sweep),
+}
+
+impl Cli {
+    pub(crate) fn run(&self) -> Result<(), Failed> {
+        match &self.command {
+            Command::Run(run) => run.run(),
+            Command::Oracle(sweep) => sweep.run(),
+        }
+    }
+}
+
+/// What is run, and the oracle to compare with.
+#[derive(Args, Debug)]
+pub(crate) struct Course {
+    /// Scenarios, as TOML files.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Seeds, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "1", value_name = "SEED")]
+    pub(crate) seeds: Vec<u64>,
+    /// Keeps the oracles in this file: finding them is most of the work.
+    #[arg(long, value_name = "FILE")]
+    oracle: Option<PathBuf>,
+    /// How many threads work; the output does not depend on it. Default: one per processor.
+    #[arg(long, value_name = "N")]
+    threads: Option<NonZeroUsize>,
+}
+
+impl Course {
+    pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failed> {
+        self.files.iter().map(scenario).collect()
+    }
+
+    pub(crate) fn oracles(&self) -> Result<OracleFile, Failed> {
+        let Some(path) = &self.oracle else {
+            return Ok(OracleFile::default());
+        };
+        OracleFile::open(path).map_err(|error| format!("{}: {error}", path.display()).into())
+    }
+
+    pub(crate) fn threads(&self) -> usize {
+        let asked = self
+            .threads
+            .or_else(|| thread::available_parallelism().ok());
+        asked.map_or(1, NonZeroUsize::get)
+    }
+}
+
+pub(crate) fn scenario(path: &PathBuf) -> Result<Scenario, Failed> {
+    let name = path.display();
+    let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
+    Scenario::from_toml(&text).map_err(|error| error.file(name.to_string()).into())
+}
+
+/// A law and its name.
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) maker: Maker,
+}
+
+impl Named {
+    pub(crate) fn new(name: &str) -> Result<Self, Failed> {
+        Ok(Self {
+            name: name.to_owned(),
+            maker: laws::by_name(name)?,
+        })
+    }
+}

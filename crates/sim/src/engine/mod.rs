@@ -1,0 +1,20 @@
+//! The run itself: events in order of time, and what each of them does.
+
+mod admission;
+mod agenda;
+mod backlog;
+mod client;
+mod jobs;
+mod pilot;
+mod recorder;
+mod run;
+mod simulation;
+mod world;
+
+pub(crate) use admission::MAX_LIMIT;
+pub(crate) use agenda::{Agenda, Event};
+pub use pilot::Seat;
+pub(crate) use pilot::{Conditions, Pilot, Plan};
+pub(crate) use run::fly;
+pub use run::run;
+pub(crate) use world::World;

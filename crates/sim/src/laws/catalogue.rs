@@ -1,0 +1,45 @@
+use std::fmt;
+
+use tidegate_control::{Aimd, Pid, Prober};
+use tidegate_core::Controller;
+
+use crate::engine::Seat;
+use crate::laws::Fixed;
+
+/// Makes the law of one client.
+pub type Maker = Box<dyn Fn(&Seat) -> Box<dyn Controller> + Send + Sync>;
+
+/// No law has this name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownLaw {
+    name: String,
+}
+
+impl fmt::Display for UnknownLaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no law is named {:?}; expected fixed:N", self.name)
+    }
+}
+
+impl std::error::Error for UnknownLaw {}
+
+/// The law with that name.
+///
+/// # Errors
+///
+/// If there is none; its words list those that there are.
+pub fn by_name(name: &str) -> Result<Maker, UnknownLaw> {
+    let unknown = || UnknownLaw {
+        name: name.to_owned(),
+    };
+    if let Some(limit) = name.strip_prefix("fixed:") {
+        let limit: u32 = limit.parse().map_err(|_| unknown())?;
+        return Ok(Box::new(move |_| Box::new(Fixed::new(limit))));
+    }
+    Ok(match name {
+        "prober" => Box::new(|seat| Box::new(Prober::new(seat.phase))),
+        "governor" => Box::new(|seat| Box::new(Pid::new(seat.phase))),
+        "aimd" => Box::new(|_| Box::new(Aimd::new())),
+        _ => return Err(unknown()),
+    })
+}
