@@ -1,10 +1,13 @@
 use std::fmt;
+use std::time::Duration;
 
 use tidegate_control::{Aimd, Pid, Prober};
 use tidegate_core::Controller;
 
 use crate::engine::Seat;
-use crate::laws::Fixed;
+use crate::laws::{
+    Cubic, Fixed, Gradient2, NetflixAimd, SeedAimd, SeedPid, TowerResilienceAimd, VectorArc, Vegas,
+};
 
 /// Makes the law of one client.
 pub type Maker = Box<dyn Fn(&Seat) -> Box<dyn Controller> + Send + Sync>;
@@ -39,6 +42,16 @@ pub fn by_name(name: &str) -> Result<Maker, UnknownLaw> {
     Ok(match name {
         "prober" => Box::new(|seat| Box::new(Prober::new(seat.phase))),
         "governor" => Box::new(|seat| Box::new(Pid::new(seat.phase))),
+        "seed-aimd" => Box::new(|_| Box::new(SeedAimd::new())),
+        "seed-pid" => Box::new(|_| Box::new(SeedPid::new())),
+        "netflix-aimd" => Box::new(|_| Box::new(NetflixAimd::new())),
+        "vegas" => Box::new(|seat| Box::new(Vegas::new(seat.seed ^ seat.client as u64))),
+        "gradient2" => Box::new(|_| Box::new(Gradient2::new())),
+        "vector-arc" => Box::new(|_| Box::new(VectorArc::new())),
+        "tower-resilience-aimd" => {
+            Box::new(|_| Box::new(TowerResilienceAimd::new(Duration::from_secs(1))))
+        }
+        "cubic" => Box::new(|_| Box::new(Cubic::new())),
         "aimd" => Box::new(|_| Box::new(Aimd::new())),
         _ => return Err(unknown()),
     })
