@@ -295,3 +295,91 @@ impl Controller for Aimd {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{THROTTLED, Trial};
+    use tidegate_core::Units;
+
+    #[test]
+    fn each_good_window_adds_a_step() {
+        let mut trial = Trial::new(Aimd::new().start(20).step(2.0));
+        trial.wave(50.ms(), Outcome::Success);
+        assert_eq!(trial.limit(), 22.0);
+        let changes = trial.wave(50.ms(), Outcome::Success);
+        assert_eq!(trial.limit(), 24.0);
+        assert_eq!(
+            changes[0].reason.to_string(),
+            "all in use, and 0 % of 22 overloaded, within 5 %"
+        );
+    }
+
+    #[test]
+    fn a_burst_of_overloads_cuts_once() {
+        let mut trial = Trial::new(Aimd::new().start(100));
+        let changes = trial.wave(50.ms(), THROTTLED);
+        assert_eq!(changes.len(), 1);
+        assert_eq!(trial.limit(), 50.0);
+        assert_eq!(
+            changes[0].reason.to_string(),
+            "100 % of 6 overloaded, above 5 %"
+        );
+    }
+
+    #[test]
+    fn an_instant_that_does_not_move_on_still_cuts_again() {
+        let mut trial = Trial::new(Aimd::new().start(100));
+        for _ in 0..2 {
+            trial.wave(0.ms(), THROTTLED);
+        }
+        assert!(trial.limit() <= 25.0);
+    }
+
+    #[test]
+    fn a_stray_overload_changes_nothing() {
+        let mut trial = Trial::new(Aimd::new().start(5));
+        for _ in 0..20 {
+            trial.answer(50.ms(), THROTTLED);
+            for _ in 0..20 {
+                trial.wait(50.ms());
+                trial.answer(50.ms(), Outcome::Success);
+            }
+        }
+        assert!(trial.limit() > 20.0);
+    }
+
+    #[test]
+    fn an_idle_limit_does_not_grow() {
+        let mut trial = Trial::new(Aimd::new().start(20));
+        for _ in 0..1_000 {
+            trial.wait(50.ms());
+            assert_eq!(trial.answer_with(3, 50.ms(), Outcome::Success), None);
+        }
+        assert_eq!(trial.limit(), 20.0);
+    }
+
+    #[test]
+    fn a_setting_out_of_range_changes_nothing() {
+        let mut law = Aimd::new().start(20);
+        let before = law.settings();
+        for wrong in [f64::NAN, -1.0, f64::INFINITY] {
+            let settings = AimdSettings {
+                backoff: wrong,
+                step: 2.0,
+                ..before
+            };
+            assert!(law.set(settings).is_err());
+            assert_eq!(law.settings(), before);
+        }
+        let bounds = Bounds::new(1, 10).unwrap();
+        law.set(AimdSettings { bounds, ..before }).unwrap();
+        assert_eq!(law.setting().limit, 10.0);
+    }
+
+    #[test]
+    #[should_panic(expected = "backoff must be from 0 to below 1, not 1")]
+    fn a_backoff_that_does_not_back_off_is_refused() {
+        let _ = Aimd::new().backoff(1.0);
+    }
+}

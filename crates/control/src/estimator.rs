@@ -56,16 +56,22 @@ struct Probe {
 #[derive(Clone, Debug)]
 pub(crate) struct Estimator<T> {
     pub(crate) term: T,
-    pub(crate) bounds: Bounds,
+    bounds: Bounds,
     clock: Clock,
     shared: f64,
     phase: Phase,
-    pub(crate) n: f64,
+    n: f64,
     latency: f64,
     ln_g0: Option<f64>,
     round: Round,
     c: f64,
-    worked: bool,
+    worked: f64,
+    worked_until: f64,
+    cycle: f64,
+    no_rate_until: f64,
+    no_rate_for: f64,
+    dead_429: u32,
+    dead_all: u32,
     held_until: f64,
     d: f64,
     g_ref: LogMean,
@@ -77,8 +83,18 @@ pub(crate) struct Estimator<T> {
     pace: Option<Pace>,
 }
 
+pub(crate) fn knob(i: usize, default: f64) -> f64 {
+    static K: std::sync::OnceLock<Vec<Option<f64>>> = std::sync::OnceLock::new();
+    let k = K.get_or_init(|| {
+        (0..64)
+            .map(|i| std::env::var(format!("K{i}")).ok().map(|v| v.parse().unwrap()))
+            .collect()
+    });
+    k[i].unwrap_or(default)
+}
+
 fn alpha(n: f64) -> f64 {
-    (1.5 + n.sqrt()).min(n / 2.0)
+    (knob(0, 1.5) + knob(1, 1.0) * n.sqrt()).min(n * knob(2, 0.5))
 }
 
 impl<T: Term> Estimator<T> {
@@ -94,7 +110,13 @@ impl<T: Term> Estimator<T> {
             ln_g0: None,
             round: Round::default(),
             c: f64::INFINITY,
-            worked: false,
+            worked: 0.0,
+            worked_until: 0.0,
+            cycle: 0.0,
+            no_rate_until: 0.0,
+            no_rate_for: 30.0,
+            dead_429: 0,
+            dead_all: 0,
             held_until: 0.0,
             d: 0.0,
             g_ref: LogMean::default(),
@@ -105,6 +127,19 @@ impl<T: Term> Estimator<T> {
             pause: Pause::default(),
             pace: None,
         }
+    }
+
+    pub(crate) fn start(&mut self, limit: usize) {
+        self.n = self.bounds.clamp(limit as f64);
+    }
+
+    pub(crate) fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    pub(crate) fn set_bounds(&mut self, bounds: Bounds) {
+        self.bounds = bounds;
+        self.n = bounds.clamp(self.n);
     }
 
     pub(crate) fn on_start(&mut self, now: Instant) {
@@ -181,12 +216,30 @@ impl<T: Term> Estimator<T> {
                 sample,
             );
         }
+        let cycle = at - self.cycle;
+        if paused {
+            self.cycle = at;
+        }
+        if paused && !matches!(self.phase, Phase::Rate(_) | Phase::Dead { .. }) {
+            let wait = sample.retry_after.map_or(0.0, |wait| wait.as_secs_f64());
+            if at < self.held_until && self.n <= self.c - 1.0 && at >= self.no_rate_until && sample.outcome == Outcome::Overload(tidegate_core::Cause::Throttled) {
+                let r = self.cycle_rate(at, cycle, wait);
+                return Some(self.enter_rate(at, r, true));
+            }
+            let reason = Reason::RetryAfter(sample.retry_after.unwrap_or_default());
+            self.phase = Phase::Cruise;
+            let reason = self.cut(at, Verdict::Cut(0.75 * self.n, reason));
+            self.held_until += wait;
+            return reason;
+        }
         if let Phase::Rate(_) = self.phase {
-            return self.rate_step(at, started, paused, sample);
+            return self.rate_step(at, started, paused.then_some(cycle), sample);
         }
         let mut reason = None;
         match self.phase {
             Phase::Dead { pause } if overload => {
+                self.dead_all += 1;
+                self.dead_429 += u32::from(sample.outcome == Outcome::Overload(tidegate_core::Cause::Throttled));
                 if self.n <= self.bounds.min() as f64 {
                     self.pause
                         .extend(now, sample.started, Duration::from_secs_f64(pause));
@@ -198,7 +251,13 @@ impl<T: Term> Estimator<T> {
                     });
                 }
             }
+            Phase::Dead { .. } if success && self.n <= self.bounds.min() as f64 && 2 * self.dead_429 > self.dead_all && self.dead_all >= 3 && at >= self.no_rate_until => {
+                let r = self.delivered.rate(at, at - self.cycle);
+                self.cycle = at;
+                return Some(self.enter_rate(at, r, false));
+            }
             Phase::Dead { .. } if success => {
+                self.cycle = at;
                 self.phase = Phase::Start;
                 self.restart(at, false);
                 self.n = self.bounds.clamp(self.n + 1.0);
@@ -230,19 +289,13 @@ impl<T: Term> Estimator<T> {
         self.round = self.round.after(at, decreased);
     }
 
-    fn overloaded(&self) -> bool {
-        let Round { o, eo, .. } = self.round;
-        (o >= 3 && f64::from(o) > OVERLOADED * f64::from(self.round.m()))
-            || f64::from(eo) >= (0.4 * self.n).max(3.0)
-    }
-
     fn is_dead(&self, at: f64) -> bool {
         self.round.barren >= 3 && at - self.last_success > 2.0 * self.latency
     }
 
     /// Rules 1 to 6, if the round has ended.
     fn end(&mut self, at: f64, overload: bool) -> Option<Reason> {
-        let early = f64::from(self.round.eo) >= (0.4 * self.n).max(3.0);
+        let early = self.round.early(self.n);
         let barren = f64::from(self.round.barren) >= self.n.max(3.0) && self.is_dead(at);
         let starting = matches!(self.phase, Phase::Start);
         let needed = if starting {
@@ -257,16 +310,20 @@ impl<T: Term> Estimator<T> {
         if self.is_dead(at) {
             return Some(self.die(at));
         }
-        let overloaded = self.overloaded();
+        let overloaded = self.round.overload(self.n).is_some();
         if overload && !overloaded {
             return None;
         }
+        let throttled = 2 * self.round.throttled > self.round.o && at >= self.no_rate_until;
         let held = at < self.held_until && self.n <= self.c - 1.0 + 1e-9;
-        if overloaded && held && self.worked && 2 * self.round.throttled > self.round.o {
-            return Some(self.enter_rate(at));
+        let worked = if at < self.worked_until { self.worked } else { 0.0 };
+        if overloaded && throttled && ((held && worked >= knob(6, 0.9) * self.n) || self.n <= knob(7, 0.8) * worked) {
+            let r = self.delivered.rate(at, self.latency.max(0.3));
+            return Some(self.enter_rate(at, r, true));
         }
-        if !overloaded && self.n <= self.c - 1.0 {
-            self.worked = true;
+        if !overloaded && self.round.saturated() && (self.n >= worked) {
+            self.worked = self.n;
+            self.worked_until = at + self.latency.max(5.0);
         }
         let verdict = self.term.judge(self.n, &self.round);
         match self.phase {
@@ -281,6 +338,8 @@ impl<T: Term> Estimator<T> {
         self.n = self.bounds.clamp((self.n / 2.0).max(1.0));
         if !matches!(self.phase, Phase::Dead { .. }) {
             self.phase = Phase::Dead { pause: 0.05 };
+            self.dead_all = 0;
+            self.dead_429 = 0;
         }
         self.restart(at, true);
         Reason::Dead { overloads }
@@ -334,7 +393,6 @@ impl<T: Term> Estimator<T> {
             Verdict::Cut(n, reason) => (n, reason),
         };
         self.c = self.n;
-        self.worked = false;
         self.held_until = at + self.latency.max(5.0);
         self.n = self.bounds.clamp(n);
         self.d = 0.0;
@@ -373,12 +431,12 @@ impl<T: Term> Estimator<T> {
         if d > 0.0 && !saturated {
             d = 0.0;
         }
-        self.d = d;
         let before = self.n;
         self.n = self.bounds.clamp(self.n + d);
         if at < self.held_until {
             self.n = self.n.min(self.bounds.clamp(self.c - 1.0));
         }
+        self.d = if knob(3, 1.0) > 0.0 { self.n - before } else { d };
         self.g_ref.merge(&self.round.g);
         self.i_ref.merge(&self.round.i);
         if at >= self.probe_at && saturated && self.n >= 2.0 {
@@ -398,7 +456,7 @@ impl<T: Term> Estimator<T> {
     }
 
     fn probe(&mut self, at: f64, probe: Probe) {
-        self.n = self.bounds.clamp((self.n / 2.0).floor());
+        self.n = self.bounds.clamp((self.n * knob(5, 0.5)).floor());
         self.phase = Phase::Probe(probe);
         self.restart(at, true);
     }
@@ -440,7 +498,7 @@ impl<T: Term> Estimator<T> {
         self.g_ref = LogMean::default();
         self.i_ref = LogMean::default();
         let mut period = 10.0;
-        while period < 20.0 * self.latency {
+        while period < knob(4, 20.0) * self.latency {
             period *= 2.0;
         }
         let wall = self.shared + at;
@@ -448,12 +506,17 @@ impl<T: Term> Estimator<T> {
         self.restart(at, false);
     }
 
-    fn enter_rate(&mut self, at: f64) -> Reason {
-        let rate = Rate::enter(at, self.latency, &mut self.delivered);
+    fn cycle_rate(&mut self, at: f64, cycle: f64, wait: f64) -> f64 {
+        let with = self.delivered.rate(at, cycle);
+        let without = with * cycle / (cycle - wait).max(0.02 * cycle);
+        (with * without).sqrt()
+    }
+
+    fn enter_rate(&mut self, at: f64, r: f64, overload: bool) -> Reason {
+        let rate = Rate::enter(at, r);
         let per_second = rate.r;
-        self.n = self
-            .bounds
-            .clamp(self.n.min((2.0 * rate.r * self.latency + 2.0).ceil()));
+        let limit = (2.0 * rate.r * self.latency + 2.0).ceil();
+        self.n = self.bounds.clamp(if overload { self.n.min(limit) } else { limit });
         self.phase = Phase::Rate(rate);
         self.publish();
         self.restart(at, true);
@@ -472,9 +535,10 @@ impl<T: Term> Estimator<T> {
         &mut self,
         at: f64,
         started: f64,
-        paused: bool,
+        paused: Option<f64>,
         sample: &Sample,
     ) -> Option<Reason> {
+        let cycle_rate = paused.map(|cycle| self.cycle_rate(at, cycle, sample.retry_after.map_or(0.0, |wait| wait.as_secs_f64())));
         let Phase::Rate(rate) = &mut self.phase else {
             return None;
         };
@@ -485,8 +549,8 @@ impl<T: Term> Estimator<T> {
             of: cut.of,
             threshold: cut.threshold,
         });
-        if paused {
-            rate.on_pause(at);
+        if let Some(found) = cycle_rate {
+            rate.on_pause(at, found);
             reason = Some(Reason::RetryAfter(sample.retry_after.unwrap_or_default()));
         }
         if reason.is_none() && !overload {
@@ -497,6 +561,21 @@ impl<T: Term> Estimator<T> {
             }
         }
         let r = rate.r;
+        if started >= rate.entered + knob(15, 1.0) {
+            rate.in_flight.add(at, knob(14, 1.0) * self.latency, sample);
+        }
+        if let Some(at_k) = rate.in_flight.concurrency() {
+            self.no_rate_until = at + self.no_rate_for;
+            self.no_rate_for *= 2.0;
+            self.phase = Phase::Cruise;
+            self.pace = None;
+            self.c = at_k;
+            self.held_until = at + self.latency.max(5.0);
+            let n = self.bounds.clamp(at_k * 0.9);
+            self.n = if overload { self.n.min(n) } else { n };
+            self.restart(at, true);
+            return Some(Reason::RateGone { per_second: r });
+        }
         if at - rate.bound >= 60.0 {
             self.phase = Phase::Cruise;
             self.pace = None;
@@ -504,10 +583,11 @@ impl<T: Term> Estimator<T> {
             return Some(Reason::RateGone { per_second: r });
         }
         let limit = (2.0 * r * self.latency + 2.0).ceil();
-        if reason.is_some() || limit < self.n {
+        if reason.is_some() || limit < 0.9 * self.n - 1.0 || (!overload && limit > 1.1 * self.n + 1.0) {
             let limit = self.bounds.clamp(limit);
             self.n = if overload { limit.min(self.n) } else { limit };
             self.publish();
+            reason = reason.or(Some(Reason::RateTried { per_second: r }));
         }
         reason
     }

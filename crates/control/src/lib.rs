@@ -8,6 +8,9 @@ mod pause;
 mod pid;
 mod prober;
 
+#[cfg(test)]
+mod trial;
+
 pub use aimd::{Aimd, AimdSettings};
 pub use bounds::Bounds;
 pub use invalid::Invalid;

@@ -9,6 +9,10 @@ use crate::{Bounds, Invalid};
 /// instead of guessing.
 const PRIOR: f64 = 5.0;
 
+/// Below this error the service is close to the setpoint and the term decides; above it the queue
+/// does.
+const NEAR: f64 = 0.5;
+
 /// Holds the share of failed requests at a setpoint by moving the limit.
 #[derive(Clone, Debug)]
 pub struct Pid(Estimator<Velocity>);
@@ -37,13 +41,32 @@ struct Velocity {
     kp: f64,
     ki: f64,
     kd: f64,
-    /// Of the last round: the measured share, and the filtered one with the one before it.
-    last: Option<[f64; 3]>,
+    /// The measured share of the last round; `None` before the first.
+    p: Option<f64>,
+    /// The filtered share of the last round and of the one before.
+    filtered: [f64; 2],
 }
 
 impl Velocity {
-    fn error(&self, p: f64) -> f64 {
+    /// The error of a measured share.
+    fn e(&self, p: f64) -> f64 {
         ((self.setpoint - p) / self.setpoint).clamp(-4.0, 1.0)
+    }
+
+    /// The relative move for a measured share.
+    fn u(&mut self, p: f64) -> f64 {
+        let p1 = self.p.unwrap_or(p);
+        let [f1, f2] = if self.p.is_some() {
+            self.filtered
+        } else {
+            [p; 2]
+        };
+        let f = f1 + (p - f1) / 2.0;
+        (self.p, self.filtered) = (Some(p), [f, f1]);
+        let e = self.e(p);
+        let change = (e - self.e(p1)).clamp(-2.0, 1.0);
+        let bend = (f - 2.0 * f1 + f2) / self.setpoint;
+        self.kp * change + self.ki * e - self.kd * bend
     }
 }
 
@@ -51,21 +74,11 @@ impl Term for Velocity {
     const COUNTS_FAILURES: bool = true;
 
     fn judge(&mut self, n: f64, round: &Round) -> Verdict {
-        let early = f64::from(round.eo) >= (0.4 * n).max(3.0);
-        let failed = if early {
-            round.eo.max(round.o)
-        } else {
-            round.o
-        } + round.failures;
-        let of = (round.m() + round.failures).max(failed);
+        let failed = round.failed(n);
+        let of = round.successes.saturating_add(failed);
         let p = (f64::from(failed) + PRIOR * self.setpoint) / (f64::from(of) + PRIOR);
-        let [p1, f1, f2] = self.last.unwrap_or([self.setpoint; 3]);
-        let f = f1 + (p - f1) / 2.0;
-        self.last = Some([p, f, f1]);
-        let e = self.error(p);
-        let de = (e - self.error(p1)).clamp(-2.0, 1.0);
-        let u = self.kp * de + self.ki * e - self.kd * (f - 2.0 * f1 + f2) / self.setpoint;
-        if e >= 0.5 {
+        let u = self.u(p);
+        if self.e(p) >= NEAR {
             return Verdict::Free;
         }
         let dn = if u > 0.0 {
@@ -73,36 +86,183 @@ impl Term for Velocity {
         } else {
             u.max(-1.0) * n
         };
+        let setpoint = self.setpoint;
         Verdict::AtMost(
             dn,
             Reason::Failing {
                 failed,
                 of,
-                setpoint: self.setpoint,
+                setpoint,
             },
         )
     }
 }
 
+impl PidSettings {
+    fn check(&self) -> Result<Bounds, Invalid> {
+        if !(self.setpoint > 0.0 && self.setpoint < 1.0) {
+            return Err(Invalid::new("setpoint", self.setpoint, "between 0 and 1"));
+        }
+        for (name, gain) in [("kp", self.kp), ("ki", self.ki), ("kd", self.kd)] {
+            if !(gain >= 0.0 && gain.is_finite()) {
+                return Err(Invalid::new(name, gain, "finite and at least 0"));
+            }
+        }
+        Bounds::new(self.min, self.max)
+    }
+}
+
 impl Pid {
-    /// With the wall time as `phase`.
+    /// With the defaults of [`PidSettings`], from limit 1 on.
+    ///
+    /// `phase` is the wall clock at the first instant that the law sees, as for
+    /// [`Prober::new`](crate::Prober::new).
     pub fn new(phase: Duration) -> Self {
         let term = Velocity {
             setpoint: 0.05,
             kp: 0.10,
             ki: 0.18,
             kd: 0.10,
-            last: None,
+            p: None,
+            filtered: [0.0; 2],
         };
         Self(Estimator::new(phase, term))
     }
 
-    /// The greatest limit.
+    /// The limit at first; default 1.
     #[must_use]
-    pub fn max(mut self, max: usize) -> Self {
-        match Bounds::new(self.0.bounds.min(), max) {
-            Ok(bounds) => self.0.bounds = bounds,
-            Err(invalid) => panic!("{invalid}"),
+    pub fn start(mut self, limit: usize) -> Self {
+        self.0.start(limit);
+        self
+    }
+
+    /// See [`PidSettings::setpoint`].
+    ///
+    /// # Panics
+    ///
+    /// Unless it is above 0 and below 1.
+    #[must_use]
+    #[track_caller]
+    pub fn setpoint(self, setpoint: f64) -> Self {
+        self.with(|settings| settings.setpoint = setpoint)
+    }
+
+    /// See [`PidSettings::kp`].
+    ///
+    /// # Panics
+    ///
+    /// Unless it is finite and at least 0.
+    #[must_use]
+    #[track_caller]
+    pub fn kp(self, kp: f64) -> Self {
+        self.with(|settings| settings.kp = kp)
+    }
+
+    /// See [`PidSettings::ki`].
+    ///
+    /// # Panics
+    ///
+    /// Unless it is finite and at least 0.
+    #[must_use]
+    #[track_caller]
+    pub fn ki(self, ki: f64) -> Self {
+        self.with(|settings| settings.ki = ki)
+    }
+
+    /// See [`PidSettings::kd`].
+    ///
+    /// # Panics
+    ///
+    /// Unless it is finite and at least 0.
+    #[must_use]
+    #[track_caller]
+    pub fn kd(self, kd: f64) -> Self {
+        self.with(|settings| settings.kd = kd)
+    }
+
+    /// See [`PidSettings::min`].
+    ///
+    /// # Panics
+    ///
+    /// If it is 0 or above the greatest.
+    #[must_use]
+    #[track_caller]
+    pub fn min(self, min: usize) -> Self {
+        self.with(|settings| settings.min = min)
+    }
+
+    /// See [`PidSettings::max`].
+    ///
+    /// # Panics
+    ///
+    /// If it is below the least.
+    #[must_use]
+    #[track_caller]
+    pub fn max(self, max: usize) -> Self {
+        self.with(|settings| settings.max = max)
+    }
+
+    /// What moves it now.
+    pub fn settings(&self) -> PidSettings {
+        let Velocity {
+            setpoint,
+            kp,
+            ki,
+            kd,
+            ..
+        } = self.0.term;
+        let bounds = self.0.bounds();
+        PidSettings {
+            setpoint,
+            kp,
+            ki,
+            kd,
+            min: bounds.min(),
+            max: bounds.max(),
+        }
+    }
+
+    /// Moves what moves it. Bumpless: the limit stays where it is, but for new bounds.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tidegate_control::{Pid, PidSettings};
+    ///
+    /// let mut law = Pid::new(Duration::ZERO).setpoint(0.02);
+    /// law.set(PidSettings { kd: 0.0, ..law.settings() })?;
+    /// assert!(law.set(PidSettings { kp: f64::NAN, ..law.settings() }).is_err());
+    /// # Ok::<(), tidegate_control::Invalid>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If a field is out of its range; then nothing changes.
+    pub fn set(&mut self, settings: PidSettings) -> Result<(), Invalid> {
+        let bounds = settings.check()?;
+        self.0.set_bounds(bounds);
+        let PidSettings {
+            setpoint,
+            kp,
+            ki,
+            kd,
+            ..
+        } = settings;
+        self.0.term = Velocity {
+            setpoint,
+            kp,
+            ki,
+            kd,
+            ..self.0.term
+        };
+        Ok(())
+    }
+
+    #[track_caller]
+    fn with(mut self, change: impl FnOnce(&mut PidSettings)) -> Self {
+        let mut settings = self.settings();
+        change(&mut settings);
+        if let Err(invalid) = self.set(settings) {
+            panic!("{invalid}");
         }
         self
     }
@@ -112,12 +272,15 @@ impl Controller for Pid {
     fn on_start(&mut self, now: Instant, _in_flight: usize) {
         self.0.on_start(now);
     }
+
     fn on_sample(&mut self, now: Instant, sample: &Sample) -> Option<Change> {
         self.0.on_sample(now, sample)
     }
+
     fn setting(&self) -> Setting {
         self.0.setting()
     }
+
     fn move_to(&mut self, now: Instant, limit: f64) {
         self.0.move_to(now, limit);
     }

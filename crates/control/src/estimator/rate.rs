@@ -1,5 +1,7 @@
 use super::Delivered;
 
+/// Requests per second: never less.
+const MIN: f64 = 0.01;
 /// What a cut leaves of the rate that was delivered: a margin to drain what the bucket owes.
 const KEEP: f64 = 0.975;
 /// Tokens that the pacer holds.
@@ -29,6 +31,51 @@ pub(crate) struct Rate {
     filled: f64,
     /// When the service last said 429 or the pacer last held somebody back.
     pub(crate) bound: f64,
+    pub(crate) in_flight: InFlight,
+    pub(crate) entered: f64,
+}
+
+/// In flight at the start of those refused and of all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct InFlight {
+    seen: f64,
+    mean: f64,
+    variance: f64,
+    refused: f64,
+    above: f64,
+    refused_sum: f64,
+    last: f64,
+}
+
+impl InFlight {
+    pub(crate) fn add(&mut self, now: f64, latency: f64, sample: &tidegate_core::Sample) {
+        use super::knob;
+        let i = sample.in_flight_at_start as f64;
+        let refused = sample.outcome == tidegate_core::Outcome::Overload(tidegate_core::Cause::Throttled);
+        if refused && now - self.last > latency && self.seen > 40.0 {
+            self.last = now;
+            let z = (i - self.mean) / self.variance.sqrt().max(0.5);
+            self.refused += 1.0;
+            self.above += z.clamp(-2.0, 2.0);
+            self.refused_sum += i;
+            if self.refused > knob(16, 32.0) {
+                for x in [&mut self.refused, &mut self.above, &mut self.refused_sum] {
+                    *x /= 2.0;
+                }
+            }
+        }
+        self.seen += 1.0;
+        let w = (1.0 / self.seen).max(1.0 / knob(17, 100.0));
+        let off = i - self.mean;
+        self.mean += w * off;
+        self.variance += w * (off * off - self.variance);
+    }
+
+    pub(crate) fn concurrency(&self) -> Option<f64> {
+        use super::knob;
+        if std::env::var("DBG").is_ok() && self.refused > 0.0 { eprintln!("refused {} mean {:.2} var {:.2} z {:.2}", self.refused, self.mean, self.variance, self.above / self.refused); }
+        (self.refused >= knob(8, 6.0) && self.above > knob(10, 1.0) * self.refused && self.mean > 3.0).then(|| self.refused_sum / self.refused)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,8 +94,8 @@ pub(crate) struct RateCut {
 }
 
 impl Rate {
-    pub(crate) fn enter(now: f64, latency: f64, delivered: &mut Delivered) -> Self {
-        let r = KEEP * delivered.rate(now, latency.max(0.3));
+    pub(crate) fn enter(now: f64, r: f64) -> Self {
+        let r = (KEEP * r).max(MIN);
         Self {
             r,
             r_c: r,
@@ -61,6 +108,8 @@ impl Rate {
             tokens: f64::from(BURST),
             filled: now,
             bound: now,
+            in_flight: InFlight::default(),
+            entered: now,
         }
     }
 
@@ -103,11 +152,11 @@ impl Rate {
             since: now,
             ..Window::default()
         };
-        let rests = now - self.last_cut < (4.0 * latency).max(1.0);
+        let rests = now - self.last_cut < (4.0 * latency).max(super::knob(11, 0.4));
         if share <= OVERLOADED || o < 2 || rests {
             return None;
         }
-        let span = (2.0 * latency).max(20.0 / self.r).max(age).max(1.0);
+        let span = (2.0 * latency).max(20.0 / self.r).max(age).max(1.0).min((now - self.entered).max(0.1));
         let found = KEEP * delivered.rate(now, span);
         self.cut(now, found.clamp(self.r / 2.0, KEEP * self.r));
         Some(RateCut {
@@ -118,16 +167,19 @@ impl Rate {
     }
 
     /// A pause began.
-    pub(crate) fn on_pause(&mut self, now: f64) {
-        self.cut(now, KEEP * self.r);
+    pub(crate) fn on_pause(&mut self, now: f64, found: f64) {
+        let found = KEEP * found;
+        self.window = Window { since: now, ..Window::default() };
+        self.cut(now, found.clamp(self.r / 2.0, KEEP * self.r));
     }
 
     pub(crate) fn grow(&mut self, now: f64) {
         let age = (now - self.t_c) / PLATEAU;
-        self.r = self.r_c + self.r_c.sqrt() * age * age * age;
+        self.r = self.r_c + super::knob(12, 1.0) * self.r_c.powf(super::knob(13, 0.5)) * age * age * age;
     }
 
     fn cut(&mut self, now: f64, r: f64) {
+        let r = r.max(MIN);
         self.r = r;
         self.r_c = r;
         self.t_c = now;

@@ -1,6 +1,6 @@
 use tidegate_core::{Cause, Outcome, Sample};
 
-use super::LogMean;
+use super::{LogMean, OVERLOADED};
 
 /// One round: what the answers to requests sent since `t0` say.
 #[derive(Clone, Debug, Default)]
@@ -96,6 +96,30 @@ impl Round {
     /// Successes and overloads.
     pub(crate) fn m(&self) -> u32 {
         self.successes.saturating_add(self.o)
+    }
+
+    /// Whether so many overloads came back that waiting for more would do harm.
+    pub(crate) fn early(&self, n: f64) -> bool {
+        f64::from(self.eo) >= (0.4 * n).max(3.0)
+    }
+
+    /// How many were overloaded, of how many, if that is too many.
+    pub(crate) fn overload(&self, n: f64) -> Option<(u32, u32)> {
+        let early = self.early(n);
+        let overloaded = if early { self.eo.max(self.o) } else { self.o };
+        let of = self.successes.saturating_add(overloaded);
+        let share = f64::from(overloaded) / f64::from(of.max(1));
+        (early || (overloaded >= 3 && share > OVERLOADED)).then_some((overloaded, of))
+    }
+
+    /// Overloads and failures.
+    pub(crate) fn failed(&self, n: f64) -> u32 {
+        let overloaded = if self.early(n) {
+            self.eo.max(self.o)
+        } else {
+            self.o
+        };
+        overloaded.saturating_add(self.failures)
     }
 
     /// Whether the limit was in use for at least half of all answers.
