@@ -16,7 +16,7 @@ const FREE_LATENCY: f64 = 1.5;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metrics {
-    /// Successes per second over the whole run, in parts of the oracle's.
+    /// Successes per second over the whole run, in parts of the oracle's; 1 where nothing can succeed.
     pub goodput: f64,
     /// Overloads among successes and overloads, without those that have nothing to do with load.
     pub waste: f64,
@@ -39,11 +39,17 @@ pub struct Metrics {
 impl Metrics {
     /// Of one run.
     pub fn new(scenario: &Scenario, record: &Record, oracle: &Oracle) -> Self {
-        let goodput = record.goodput() / oracle.goodput;
+        let goodput = match oracle.goodput {
+            0.0 => 1.0,
+            best => record.goodput() / best,
+        };
         let waste = (record.waste() - scenario.noise()).max(0.0);
         let latency = record.latency() / oracle.latency;
         let last_third = record.series.points.len() * 2 / 3;
-        let jain = jain(&record.series.shares_since(last_third));
+        let mut shares = record.series.shares_since(last_third);
+        let mut joined = scenario.clients.iter();
+        shares.retain(|_| joined.next().is_some_and(|&at| at < record.elapsed));
+        let jain = jain(&shares);
         let calm = (FREE_LATENCY / latency).min(1.0).powf(0.25);
         let segments = Segments::of(scenario);
         let reached = |index: usize| {

@@ -17,6 +17,8 @@ pub struct Record {
     pub overloads: u64,
     /// Requests that failed for another reason.
     pub failures: u64,
+    /// Requests whose answer says nothing about the service.
+    pub ignored: u64,
     /// Sum of the latencies of the successes, in seconds; in an open load since they came up, with
     /// the age of those not served at the end.
     pub latency_sum: f64,
@@ -27,6 +29,11 @@ pub struct Record {
 }
 
 impl Record {
+    /// Whether most requests did not succeed.
+    pub(crate) fn mostly_failed(&self) -> bool {
+        self.overloads + self.failures + self.ignored > self.successes
+    }
+
     /// Successes per second, over the whole run.
     pub fn goodput(&self) -> f64 {
         self.successes as f64 / self.elapsed.as_secs_f64().max(1e-9)
@@ -38,10 +45,10 @@ impl Record {
         self.overloads as f64 / answers.max(1) as f64
     }
 
-    /// Mean latency in seconds; endless where there is none.
+    /// Mean latency in seconds; the whole run, where nothing succeeded.
     pub fn latency(&self) -> f64 {
         if self.latency_count == 0 {
-            return f64::INFINITY;
+            return self.elapsed.as_secs_f64();
         }
         self.latency_sum / self.latency_count as f64
     }

@@ -19,8 +19,10 @@ pub(crate) struct Total {
     /// `"all"`.
     pub(crate) id: &'static str,
     pub(crate) law: String,
-    /// Mean over scenarios; each its mean over seeds. So is every other without a word.
+    /// Geometric mean over scenarios, each its mean over seeds.
     pub(crate) goodput: f64,
+    /// Mean over scenarios; so is every other without a word.
+    pub(crate) mean_goodput: f64,
     pub(crate) worst_goodput: f64,
     pub(crate) waste: f64,
     pub(crate) max_waste: f64,
@@ -57,7 +59,8 @@ impl Total {
         Self {
             id: "all",
             law: law.to_owned(),
-            goodput: mean(goodput.iter().copied()),
+            goodput: geometric(&goodput),
+            mean_goodput: mean(goodput.iter().copied()),
             worst_goodput: goodput.iter().copied().fold(f64::INFINITY, f64::min),
             waste: mean(waste.iter().copied()),
             max_waste: waste.iter().copied().fold(0.0, f64::max),

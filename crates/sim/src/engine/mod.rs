@@ -3,12 +3,14 @@
 mod admission;
 mod agenda;
 mod backlog;
+mod changes;
 mod client;
 mod jobs;
 mod pilot;
 mod recorder;
 mod run;
 mod simulation;
+mod traffic;
 mod world;
 
 pub(crate) use admission::MAX_LIMIT;

@@ -44,6 +44,7 @@ impl Recorder {
                 successes: 0,
                 overloads: 0,
                 failures: 0,
+                ignored: 0,
                 latency_sum: 0.0,
                 latency_count: 0,
                 series: Series::new(Duration::from_nanos(tick), clients),
@@ -83,13 +84,13 @@ impl Recorder {
                 self.point.overloads += 1;
             }
             Outcome::Failure => self.record.failures += 1,
-            Outcome::Ignored => {}
+            Outcome::Ignored => self.record.ignored += 1,
         }
     }
 
     /// Whether so much of it was refusals that nothing more will be learnt.
     pub(crate) fn spins(&self, most: u64) -> bool {
-        self.record.events > most && self.record.overloads > self.record.successes
+        self.record.events > most && self.record.mostly_failed()
     }
 
     /// The end, at `now`. `unserved` are those that still wait, and the sum of their ages.

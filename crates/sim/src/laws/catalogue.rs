@@ -9,6 +9,21 @@ use crate::laws::{
     Cubic, Fixed, Gradient2, NetflixAimd, SeedAimd, SeedPid, TowerResilienceAimd, VectorArc, Vegas,
 };
 
+/// Every law but `fixed:N`, the shipped ones first.
+pub const NAMES: [&str; 11] = [
+    "prober",
+    "governor",
+    "aimd",
+    "seed-aimd",
+    "seed-pid",
+    "tower-resilience-aimd",
+    "netflix-aimd",
+    "vector-arc",
+    "cubic",
+    "vegas",
+    "gradient2",
+];
+
 /// Makes the law of one client.
 pub type Maker = Box<dyn Fn(&Seat) -> Box<dyn Controller> + Send + Sync>;
 
@@ -20,7 +35,9 @@ pub struct UnknownLaw {
 
 impl fmt::Display for UnknownLaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "no law is named {:?}; expected fixed:N", self.name)
+        let Self { name } = self;
+        write!(f, "no law is named {name:?}; expected fixed:N")?;
+        NAMES.iter().try_for_each(|name| write!(f, ", {name}"))
     }
 }
 
@@ -55,4 +72,20 @@ pub fn by_name(name: &str) -> Result<Maker, UnknownLaw> {
         "aimd" => Box::new(|_| Box::new(Aimd::new())),
         _ => return Err(unknown()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_makes_a_law() {
+        for name in NAMES {
+            assert!(by_name(name).is_ok(), "{name}");
+        }
+        assert!(by_name("fixed:3").is_ok());
+        let words = by_name("fixed").map(drop).unwrap_err().to_string();
+        assert!(words.contains("\"fixed\""), "{words}");
+        assert!(words.contains("prober, governor"), "{words}");
+    }
 }

@@ -15,7 +15,7 @@ mod tower_resilience_aimd;
 mod vector_arc;
 mod vegas;
 
-pub use catalogue::{Maker, UnknownLaw, by_name};
+pub use catalogue::{Maker, NAMES, UnknownLaw, by_name};
 pub use cubic::Cubic;
 pub use fixed::Fixed;
 pub use gradient2::Gradient2;

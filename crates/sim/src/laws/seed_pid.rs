@@ -8,6 +8,9 @@ use crate::laws::{MOST, change};
 /// Failure rate that it aims at.
 const SETPOINT: f64 = 0.05;
 
+/// A batch holds at least so many answers.
+const BATCH: u32 = 8;
+
 const KP: f64 = 1.0;
 const KI: f64 = 0.5;
 const KD: f64 = 0.1;
@@ -15,12 +18,13 @@ const KD: f64 = 0.1;
 /// The articles' PID: its output is the limit itself.
 ///
 /// ```text
-/// batch = n answers            e = setpoint − failure rate
+/// batch = max(n, 8) answers      e = setpoint − failure rate
 /// n = clamp(kp e + ki Σe + kd Δe, 1, max)      Σe held within the same bounds
 /// ```
 ///
 /// The articles name the form. The constants are assumed here: a setpoint of 5 %, `kp` 1, `ki` 0.5,
-/// `kd` 0.1. The error of a batch without failures is 0.05, so it adds 0.025 to the limit.
+/// `kd` 0.1, batches of at least 8. The error of a batch without failures is 0.05, so it adds 0.025
+/// to the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct SeedPid {
     n: f64,
@@ -49,7 +53,9 @@ impl Default for SeedPid {
 
 impl Controller for SeedPid {
     fn on_sample(&mut self, _now: Instant, sample: &Sample) -> Option<Change> {
-        let rate = self.tally.count(sample.outcome, self.n as u32)?;
+        let rate = self
+            .tally
+            .count(sample.outcome, (self.n as u32).max(BATCH))?;
         let error = SETPOINT - rate;
         self.integral = (self.integral + error).clamp(1.0 / KI, MOST / KI);
         let output = KP * error + KI * self.integral + KD * (error - self.last);
