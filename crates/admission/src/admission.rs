@@ -18,6 +18,8 @@ const TICK: u64 = 50_000_000;
 /// So many ticks without coming, and the next one is served: after 100 ms at the earliest, since
 /// the first tick may follow at once.
 const PATIENCE: u8 = 3;
+/// How often it is looked at whether anybody has entered while others wait, in nanoseconds.
+const STALL: u64 = 1_000_000_000;
 /// Tokio's timers tick at one millisecond and fire up to one later: a waiter that had to wait for its
 /// tokens is served as of the moment at which they were there, at most this long ago, so that late
 /// timers do not slow the pace.
@@ -273,6 +275,7 @@ impl<P: Primitives> Admission<P> {
             self.refund(tokens);
         }
         self.advance(&mut queue, &now, &mut effects);
+        effects.stalled = queue.has_stalled(time);
         self.settle(&mut queue, &now, &mut effects);
         effects
     }
@@ -395,6 +398,7 @@ impl<P: Primitives> Admission<P> {
             }
             match self.admit(cost, queue, now) {
                 Ok(entry) => {
+                    queue.entered = true;
                     if let Some(waker) = queue.ring.grant_head(entry.tokens > 0) {
                         effects.wake(waker);
                     }
@@ -470,7 +474,7 @@ impl<P: Primitives> Admission<P> {
                 .for_each(|waker| effects.wake(waker));
         }
         self.clear_slow_if_idle(queue);
-        let next = queue.next_event(TICK, now);
+        let next = queue.next_event(TICK, STALL, now);
         if let Some(at) = next
             && queue.armed.is_none_or(|armed| at < armed)
         {

@@ -39,8 +39,8 @@ pub(crate) fn acquire(
             .saturating_add(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX))
     });
     inner.threads.fetch_add(1, Relaxed);
-    let (entered, effects) = inner.enter(request);
-    effects.into_iter().for_each(|effects| inner.apply(effects));
+    let (entered, effects) = inner.admission.enter(request, || inner.now());
+    inner.apply(effects);
     let entry = match entered {
         Entered::Yes(entry) => Ok(entry),
         Entered::No(refusal) => Err(inner.refused(refusal)),

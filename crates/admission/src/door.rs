@@ -9,6 +9,7 @@ use tidegate_core::{Pace, Refused, RefusedReason, Snapshot, Steer};
 
 use crate::acquire::Acquire;
 use crate::admission::{Admission, Entered, Entry, Request};
+use crate::bodies::Bodies;
 use crate::effects::Effects;
 use crate::permit::Permit;
 use crate::primitives::Std;
@@ -43,6 +44,7 @@ pub(crate) struct Inner {
     origin: Instant,
     by: &'static str,
     timer: Timer,
+    pub(crate) bodies: Bodies,
     this: Weak<Inner>,
     /// How many threads wait: they have no runtime to wake them in time.
     pub(crate) threads: AtomicUsize,
@@ -67,6 +69,7 @@ impl Door {
             origin: now(),
             by,
             timer: Timer::default(),
+            bodies: Bodies::default(),
             this: Weak::clone(this),
             threads: AtomicUsize::new(0),
         }))
@@ -80,6 +83,7 @@ impl Door {
     /// # Errors
     ///
     /// If it may not wait, waited too long, or the door is closed.
+    #[inline]
     pub fn acquire(&self, cost: u32) -> Acquire {
         Acquire::new(self.clone(), cost)
     }
@@ -97,16 +101,24 @@ impl Door {
     /// # Errors
     ///
     /// If there is no room now, or the door is closed.
+    #[inline]
     pub fn try_acquire(&self, cost: u32) -> Result<Permit, Refused> {
+        match self.0.admission.try_enter(cost, || self.0.now()) {
+            Some(entry) => Ok(Permit::new(self.clone(), entry)),
+            None => self.try_acquire_slow(cost),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn try_acquire_slow(&self, cost: u32) -> Result<Permit, Refused> {
         let request = Request {
             cost,
             waker: None,
             thread: false,
         };
-        let (entered, effects) = self.0.enter(request);
-        effects
-            .into_iter()
-            .for_each(|effects| self.0.apply(effects));
+        let (entered, effects) = self.0.admission.enter(request, || self.0.now());
+        self.0.apply(effects);
         match entered {
             Entered::Yes(entry) => Ok(Permit::new(self.clone(), entry)),
             Entered::No(refusal) => Err(self.0.refused(refusal)),
@@ -233,20 +245,6 @@ impl Door {
 
 impl Inner {
     #[inline]
-    pub(crate) fn enter(&self, request: Request<'_>) -> (Entered, Option<Effects>) {
-        if let Some(entry) = self.admission.try_enter(request.cost, || self.now()) {
-            return (Entered::Yes(entry), None);
-        }
-        self.enter_slow(request)
-    }
-
-    #[cold]
-    fn enter_slow(&self, request: Request<'_>) -> (Entered, Option<Effects>) {
-        let (entered, effects) = self.admission.enter(request, || self.now());
-        (entered, Some(effects))
-    }
-
-    #[inline]
     pub(crate) fn leave(&self) {
         if self.admission.leave() {
             self.leave_slow();
@@ -254,6 +252,7 @@ impl Inner {
     }
 
     #[cold]
+    #[inline(never)]
     fn leave_slow(&self) {
         let effects = self.admission.leave_slow(|| self.now());
         self.apply(effects);
@@ -266,7 +265,23 @@ impl Inner {
 
     pub(crate) fn on_timer(&self) {
         let effects = self.admission.on_timer(|| self.now());
+        if effects.stalled {
+            self.warn_of_unread_bodies();
+        }
         self.apply(effects);
+    }
+
+    fn warn_of_unread_bodies(&self) {
+        let in_flight = self.admission.word().in_flight();
+        if in_flight > 0 && self.bodies.all_unread(in_flight) {
+            tracing::warn!(
+                by = self.by,
+                in_flight,
+                waiting = self.admission.with_queue(|queue| queue.ring.waiting()),
+                "every place is held by a response body that nobody reads while others wait: \
+                 read the body in the task that sends the request"
+            );
+        }
     }
 
     /// What the lock did not allow to be done.

@@ -11,6 +11,8 @@ pub(crate) struct Effects {
     others: Vec<Waker>,
     /// When [`on_timer`](crate::admission::Admission::on_timer) is to be called.
     pub(crate) arm: Option<u64>,
+    /// Nobody has entered for a while, though somebody waits.
+    pub(crate) stalled: bool,
     dropped: Option<Waker>,
 }
 

@@ -41,6 +41,7 @@
 mod acquire;
 mod admission;
 mod blocking;
+mod bodies;
 mod bucket;
 mod door;
 mod drain;
@@ -56,4 +57,4 @@ mod word;
 
 pub use acquire::Acquire;
 pub use door::Door;
-pub use permit::Permit;
+pub use permit::{LeasedPermit, Permit};

@@ -11,15 +11,20 @@ use crate::queue::Lease;
 pub struct Permit {
     door: Door,
     tokens: u32,
-    lease: Option<Arc<Lease>>,
+    /// Whether it counts among those that a body holds.
+    body: bool,
+    /// Whether its place is free already.
+    over: bool,
 }
 
 impl Permit {
+    #[inline(always)]
     pub(crate) fn new(door: Door, entry: Entry) -> Self {
         Self {
             door,
             tokens: entry.tokens,
-            lease: None,
+            body: false,
+            over: false,
         }
     }
 
@@ -29,37 +34,55 @@ impl Permit {
     }
 
     /// Gives back the place and the tokens: nothing was sent.
-    pub fn give_back(mut self) {
+    pub fn give_back(self) {
         let entry = Entry {
-            tokens: std::mem::take(&mut self.tokens),
+            tokens: self.tokens,
         };
         let door = self.door.clone();
         drop(self);
         door.inner().give_back(entry);
     }
 
-    /// Frees the place after `longest` even if this permit still lives.
+    /// A response body holds it from now on, which ends only if somebody reads it.
+    ///
+    /// When others wait, nobody has entered for a second, and every place is held by a body that
+    /// nobody has polled in that time, the door warns: those who wait may be the ones who should
+    /// read.
+    pub fn hold_by_body(&mut self) {
+        if !self.body {
+            self.body = true;
+            self.door.inner().bodies.open();
+        }
+    }
+
+    /// The body that holds it is being read.
+    #[inline]
+    pub fn body_polled(&self) {
+        self.door.inner().bodies.polled();
+    }
+
+    /// Frees the place after `longest` even if the permit still lives.
     ///
     /// That it has run out is found when somebody needs the place; it then counts as
     /// [`overdue`](Door::overdue).
-    pub fn expire_after(&mut self, longest: Duration) {
+    pub fn expire_after(self, longest: Duration) -> LeasedPermit {
         let inner = self.door.inner();
-        let at = inner
-            .now()
-            .saturating_add(u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX));
-        self.lease.get_or_insert_with(|| inner.admission.lease(at));
-    }
-
-    /// Whether its place was freed by [`expire_after`](Self::expire_after).
-    pub fn is_overdue(&self) -> bool {
-        self.lease.as_ref().is_some_and(|lease| lease.has_ended())
+        let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
+        let lease = inner.admission.lease(inner.now().saturating_add(longest));
+        LeasedPermit {
+            permit: self,
+            lease,
+        }
     }
 }
 
 impl Drop for Permit {
     #[inline]
     fn drop(&mut self) {
-        if self.lease.as_ref().is_none_or(|lease| lease.end()) {
+        if self.body {
+            self.door.inner().bodies.close();
+        }
+        if !self.over {
             self.door.inner().leave();
         }
     }
@@ -69,7 +92,38 @@ impl fmt::Debug for Permit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Permit")
             .field("tokens", &self.tokens)
-            .field("overdue", &self.is_overdue())
             .finish_non_exhaustive()
+    }
+}
+
+/// A [`Permit`] that ends at a time even if its holder does not.
+#[derive(Debug)]
+#[must_use = "dropped, the place is free again"]
+pub struct LeasedPermit {
+    permit: Permit,
+    lease: Arc<Lease>,
+}
+
+impl LeasedPermit {
+    /// Whether its time has run out and its place went to somebody else.
+    pub fn is_overdue(&self) -> bool {
+        self.lease.has_ended()
+    }
+
+    /// See [`Permit::hold_by_body`].
+    pub fn hold_by_body(&mut self) {
+        self.permit.hold_by_body();
+    }
+
+    /// See [`Permit::body_polled`].
+    #[inline]
+    pub fn body_polled(&self) {
+        self.permit.body_polled();
+    }
+}
+
+impl Drop for LeasedPermit {
+    fn drop(&mut self) {
+        self.permit.over = !self.lease.end();
     }
 }

@@ -31,6 +31,9 @@ pub(crate) struct Queue {
     pub(crate) deadline: Option<u64>,
     /// The next tick for those that were granted and have not come.
     pub(crate) tick: Option<u64>,
+    /// When to look whether anybody has entered since the last look.
+    pub(crate) stall: Option<u64>,
+    pub(crate) entered: bool,
     /// When the timer is to fire.
     pub(crate) armed: Option<u64>,
     /// The latest moment seen: a clock that steps back stands still instead.
@@ -92,6 +95,8 @@ impl Default for Queue {
             dry: false,
             deadline: None,
             tick: None,
+            stall: None,
+            entered: false,
             armed: None,
             clock: 0,
             leases: VecDeque::new(),
@@ -171,16 +176,35 @@ impl Queue {
         self.ring.head().filter(|head| !head.thread)?.waker.clone()
     }
 
+    /// Whether nobody has entered in the time between two looks, though somebody waits.
+    pub(crate) fn has_stalled(&mut self, now: u64) -> bool {
+        if self.stall.is_none_or(|at| at > now) {
+            return false;
+        }
+        self.stall = None;
+        let entered = std::mem::take(&mut self.entered);
+        !entered && self.ring.waiting() > 0
+    }
+
     /// The earliest moment at which something may happen that nobody else brings about.
-    pub(crate) fn next_event(&mut self, tick: u64, now: &impl Fn() -> u64) -> Option<u64> {
+    pub(crate) fn next_event(
+        &mut self,
+        tick: u64,
+        stall: u64,
+        now: &impl Fn() -> u64,
+    ) -> Option<u64> {
         if self.ring.waiting() == 0 {
             return None;
         }
         if self.ring.granted() > 0 && self.tick.is_none() {
             self.tick = Some(self.now(now) + tick);
         }
+        if self.stall.is_none() {
+            self.entered = false;
+            self.stall = Some(self.now(now) + stall);
+        }
         let tick = self.tick.filter(|_| self.ring.granted() > 0);
-        [self.blocked_until, self.deadline, tick]
+        [self.blocked_until, self.deadline, tick, self.stall]
             .into_iter()
             .flatten()
             .min()

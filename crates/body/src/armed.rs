@@ -4,15 +4,26 @@ use crate::{End, Hook};
 pub(crate) struct Armed<H: Hook>(Option<H>);
 
 impl<H: Hook> Armed<H> {
+    #[inline]
     pub(crate) fn new(hook: H) -> Self {
         Self(Some(hook))
     }
 
     /// Calls the hook, unless it has been called.
+    #[inline]
     pub(crate) fn fire(&mut self, end: End<'_>) {
         if let Some(hook) = self.0.take() {
             hook.on_end(end);
         }
+    }
+
+    pub(crate) fn open(&mut self) {
+        self.0.iter_mut().for_each(Hook::on_open);
+    }
+
+    #[inline]
+    pub(crate) fn poll(&mut self) {
+        self.0.iter_mut().for_each(Hook::on_poll);
     }
 
     pub(crate) fn has_fired(&self) -> bool {
@@ -21,6 +32,7 @@ impl<H: Hook> Armed<H> {
 }
 
 impl<H: Hook> Drop for Armed<H> {
+    #[inline]
     fn drop(&mut self) {
         self.fire(End::Dropped);
     }

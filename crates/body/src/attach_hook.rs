@@ -22,6 +22,7 @@ pub trait AttachHook<H> {
 impl<B: Body, H: Hook> AttachHook<H> for Response<B> {
     type Output = Response<HookedBody<B, H>>;
 
+    #[inline]
     fn attach_hook(self, hook: H) -> Self::Output {
         self.map(|body| HookedBody::new(body, hook))
     }

@@ -4,6 +4,13 @@ use crate::End;
 ///
 /// A closure is a hook; its parameter needs its type written out: `|end: End<'_>| …`.
 pub trait Hook {
+    /// Called once if the body has not ended when the hook is put on it.
+    fn on_open(&mut self) {}
+
+    /// Called whenever somebody asks the body for its next frame. It should be cheap, and not touch
+    /// the response it is attached to.
+    fn on_poll(&mut self) {}
+
     /// Called once, where the end becomes known: from inside the poll that finds it, or from the
     /// body's drop. It should neither block nor panic.
     fn on_end(self, end: End<'_>);

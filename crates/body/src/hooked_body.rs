@@ -24,10 +24,13 @@ pub struct HookedBody<B, H: Hook> {
 
 impl<B: Body, H: Hook> HookedBody<B, H> {
     /// Puts the hook on the body; calls it at once if the body has ended.
+    #[inline]
     pub fn new(body: B, hook: H) -> Self {
         let mut hook = Armed::new(hook);
         if body.is_end_stream() {
             hook.fire(End::Complete(None));
+        } else {
+            hook.open();
         }
         Self { body, hook }
     }
@@ -42,11 +45,13 @@ where
     type Data = B::Data;
     type Error = B::Error;
 
+    #[inline]
     fn poll_frame(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
         let mut this = self.project();
+        this.hook.poll();
         let next = ready!(this.body.as_mut().poll_frame(cx));
         match &next {
             Some(Ok(frame)) => {

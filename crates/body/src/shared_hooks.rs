@@ -19,6 +19,7 @@ enum State {
 
 /// Hooks in the order in which they were attached.
 trait Chain: Send {
+    fn poll(&mut self);
     fn fire(self: Box<Self>, end: End<'_>);
 }
 
@@ -29,6 +30,13 @@ struct Link<H: Hook> {
 }
 
 impl<H: Hook + Send> Chain for Link<H> {
+    fn poll(&mut self) {
+        if let Some(earlier) = &mut self.earlier {
+            earlier.poll();
+        }
+        self.hook.poll();
+    }
+
     fn fire(mut self: Box<Self>, end: End<'_>) {
         if let Some(earlier) = self.earlier.take() {
             earlier.fire(end);
@@ -47,7 +55,8 @@ impl SharedHooks {
         let end = match &mut *self.lock() {
             State::Open(hooks) => {
                 let earlier = hooks.take();
-                let hook = Armed::new(hook);
+                let mut hook = Armed::new(hook);
+                hook.open();
                 *hooks = Some(Box::new(Link { earlier, hook }));
                 return;
             }
@@ -64,6 +73,12 @@ impl SharedHooks {
 }
 
 impl Hook for SharedHooks {
+    fn on_poll(&mut self) {
+        if let State::Open(Some(hooks)) = &mut *self.lock() {
+            hooks.poll();
+        }
+    }
+
     fn on_end(self, end: End<'_>) {
         let ended = State::Ended {
             complete: matches!(end, End::Complete(_)),

@@ -91,6 +91,12 @@ impl From<Refused> for Error {
     }
 }
 
+impl From<Box<Refused>> for Error {
+    fn from(refused: Box<Refused>) -> Self {
+        Self(Repr::Refused(refused))
+    }
+}
+
 /// Says what the inner error says: this type adds nothing of its own to a message.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

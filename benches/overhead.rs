@@ -1,0 +1,255 @@
+//! What a layer costs a request, as a ratio to tower's `ConcurrencyLimit`.
+//!
+//! Every subject runs beside tower's in the same process and the same round, in turn, in windows of
+//! about 5 ms; the medians of the paired ratios over several processes are what is reported. See
+//! `target/tidegate/overhead.json` for the figures.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::hint::black_box;
+use std::num::NonZeroU32;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use bytes::Bytes;
+use governor::{Quota, RateLimiter};
+use http::Response;
+use http_body_util::Empty;
+use serde_json::{Value, json};
+use tidegate::{GateLayer, per_second};
+use tokio::runtime::{Builder, Runtime};
+use tower::limit::ConcurrencyLimitLayer;
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+const PROCESSES: usize = 5;
+const WINDOWS: usize = 20;
+const WINDOW: Duration = Duration::from_millis(5);
+const TASKS: usize = 64;
+const MODES: [&str; 4] = ["uncontended", "cloned", "contended", "saturated"];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    if arguments.iter().any(|argument| argument == "--child") {
+        println!("{}", Value::from(measure_all()));
+        return;
+    }
+    let mut rows: Vec<Vec<Value>> = Vec::new();
+    for _ in 0..PROCESSES {
+        let output = Command::new(&arguments[0])
+            .arg("--child")
+            .output()
+            .expect("this program can be run again");
+        let printed: Value = serde_json::from_slice(&output.stdout).expect("a child prints JSON");
+        rows.push(printed.as_array().expect("an array of rows").clone());
+    }
+    let table = summary(&rows);
+    for row in &table {
+        println!(
+            "{:<24} {:<12} {:>8.1} ns {:>7.3} {:>4} allocations",
+            row["subject"].as_str().unwrap_or_default(),
+            row["mode"].as_str().unwrap_or_default(),
+            row["ns"].as_f64().unwrap_or_default(),
+            row["ratio"].as_f64().unwrap_or_default(),
+            row["allocations"],
+        );
+    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/target/tidegate");
+    std::fs::create_dir_all(folder).expect("the target folder can be written");
+    let file = format!("{folder}/overhead.json");
+    let text = serde_json::to_string_pretty(&table).expect("numbers and names are JSON");
+    std::fs::write(&file, text).expect("the target folder can be written");
+}
+
+/// Medians over the processes, row by row.
+fn summary(processes: &[Vec<Value>]) -> Vec<Value> {
+    let median_of = |row: usize, key: &str| {
+        median(
+            processes
+                .iter()
+                .map(|rows| rows[row][key].as_f64().unwrap_or(f64::NAN))
+                .collect(),
+        )
+    };
+    (0..processes[0].len())
+        .map(|row| {
+            let first = &processes[0][row];
+            json!({
+                "subject": first["subject"],
+                "mode": first["mode"],
+                "ns": median_of(row, "ns"),
+                "ratio": median_of(row, "ratio"),
+                "allocations": first["allocations"],
+            })
+        })
+        .collect()
+}
+
+/// One row per subject and mode.
+fn measure_all() -> Vec<Value> {
+    let mut rows = Vec::new();
+    for mode in MODES {
+        let limit = if mode == "saturated" { 8 } else { 100 };
+        let inner = || inner(mode == "saturated");
+        let tower = ConcurrencyLimitLayer::new(limit).layer(inner());
+        let gate = GateLayer::new(limit).layer(inner());
+        let endless = per_second(1e9).burst(u32::MAX);
+        let paced = GateLayer::new(limit).pace(endless).layer(inner());
+        rows.push(pair("bare", mode, &inner(), &tower));
+        rows.push(pair("tower ConcurrencyLimit", mode, &tower.clone(), &tower));
+        rows.push(pair("tidegate gate", mode, &gate, &tower));
+        rows.push(pair("tidegate gate+pace", mode, &paced, &tower));
+    }
+    let tower = ConcurrencyLimitLayer::new(100).layer(inner(false));
+    rows.push(pair(
+        "governor check",
+        "uncontended",
+        &governor_check(),
+        &tower,
+    ));
+    rows
+}
+
+/// An always ready service with an empty body; it yields once where permits are to run out.
+fn inner(
+    yields: bool,
+) -> impl Subject + Service<(), Response = Response<Empty<Bytes>>, Error = Infallible> {
+    service_fn(move |()| async move {
+        if yields {
+            tokio::task::yield_now().await;
+        }
+        Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
+    })
+}
+
+/// The check alone, without a service behind it.
+fn governor_check() -> impl Subject {
+    let quota = Quota::per_second(NonZeroU32::MAX).allow_burst(NonZeroU32::MAX);
+    let limiter = Arc::new(RateLimiter::direct_with_clock(quota, TokioClock));
+    service_fn(move |()| ready(limiter.check().map_err(|_| io::Error::other("not now"))))
+}
+
+/// The clock that tidegate reads.
+#[derive(Clone)]
+struct TokioClock;
+
+impl governor::clock::Clock for TokioClock {
+    type Instant = Instant;
+
+    fn now(&self) -> Instant {
+        now()
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+/// What is measured.
+trait Subject:
+    Service<(), Response: Send, Error: fmt::Debug + Send, Future: Send> + Clone + Send + Sync + 'static
+{
+}
+
+impl<S> Subject for S where
+    S: Service<(), Response: Send, Error: fmt::Debug + Send, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
+/// Windows of the subject and of tower's limit in turn.
+fn pair(name: &str, mode: &str, subject: &impl Subject, tower: &impl Subject) -> Value {
+    let runtime = match mode {
+        "uncontended" | "cloned" => Builder::new_current_thread().build(),
+        _ => Builder::new_multi_thread().worker_threads(2).build(),
+    }
+    .expect("a runtime can be built");
+    let calls = calls_in(WINDOW, &runtime, mode, tower);
+    let (mut ns, mut ratios) = (Vec::new(), Vec::new());
+    for _ in 0..WINDOWS {
+        let ours = window(&runtime, mode, subject, calls);
+        let theirs = window(&runtime, mode, tower, calls);
+        ns.push(ours);
+        ratios.push(ours / theirs);
+    }
+    json!({
+        "subject": name,
+        "mode": mode,
+        "ns": median(ns),
+        "ratio": median(ratios),
+        "allocations": allocations(subject),
+    })
+}
+
+/// How many calls per task fill a window.
+fn calls_in(window_length: Duration, runtime: &Runtime, mode: &str, tower: &impl Subject) -> u32 {
+    let few = 100;
+    window(runtime, mode, tower, few);
+    let ns = window(runtime, mode, tower, few) * tasks(mode) as f64;
+    (window_length.as_nanos() as f64 / ns).ceil() as u32
+}
+
+fn tasks(mode: &str) -> usize {
+    if mode == "uncontended" || mode == "cloned" {
+        1
+    } else {
+        TASKS
+    }
+}
+
+/// Nanoseconds per call.
+fn window(runtime: &Runtime, mode: &str, service: &impl Subject, calls: u32) -> f64 {
+    let cloned = mode == "cloned";
+    let started = now();
+    if tasks(mode) == 1 {
+        runtime.block_on(drive(service.clone(), cloned, calls));
+    } else {
+        runtime.block_on(async {
+            let tasks: Vec<_> = (0..TASKS)
+                .map(|_| tokio::spawn(drive(service.clone(), cloned, calls)))
+                .collect();
+            for task in tasks {
+                task.await.expect("no call panics");
+            }
+        });
+    }
+    let elapsed = now() - started;
+    elapsed.as_nanos() as f64 / (tasks(mode) as f64 * f64::from(calls))
+}
+
+async fn drive<S: Subject>(mut service: S, cloned: bool, calls: u32) {
+    for _ in 0..calls {
+        let answer = if cloned {
+            service.clone().oneshot(()).await
+        } else {
+            match service.ready().await {
+                Ok(ready) => ready.call(()).await,
+                Err(error) => Err(error),
+            }
+        };
+        drop(black_box(answer.expect("no call fails")));
+    }
+}
+
+/// Allocations per call that does not wait.
+fn allocations(service: &impl Subject) -> u64 {
+    let runtime = Builder::new_current_thread()
+        .build()
+        .expect("a runtime can be built");
+    runtime.block_on(drive(service.clone(), false, 1));
+    let calls = 100;
+    let counted = allocation_counter::measure(|| {
+        runtime.block_on(drive(service.clone(), false, calls));
+    });
+    counted.count_total / u64::from(calls)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

@@ -1,0 +1,95 @@
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use pin_project::pin_project;
+use tidegate_admission::Acquire;
+use tidegate_core::{BoxError, Error};
+use tower_service::Service;
+
+use crate::Hold;
+
+/// The answer of a [`Gate`](crate::Gate): waits for its permit, then for the service below, then
+/// for the response.
+///
+/// The permit does not stay in a future that is over.
+#[pin_project]
+#[must_use = "nothing happens before it is polled"]
+pub struct ResponseFuture<S: Service<Request>, Request, H> {
+    hold: H,
+    acquire: Acquire,
+    #[pin]
+    state: State<S, Request>,
+}
+
+#[pin_project(project = StateProjection)]
+enum State<S: Service<Request>, Request> {
+    Waiting {
+        service: S,
+        request: Option<Request>,
+    },
+    Sent {
+        #[pin]
+        response: S::Future,
+    },
+}
+
+impl<S: Service<Request>, Request, H> ResponseFuture<S, Request, H> {
+    #[inline]
+    pub(crate) fn new(acquire: Acquire, service: S, request: Request, hold: H) -> Self {
+        let state = State::Waiting {
+            service,
+            request: Some(request),
+        };
+        Self {
+            hold,
+            acquire,
+            state,
+        }
+    }
+}
+
+impl<S, Request, H> Future for ResponseFuture<S, Request, H>
+where
+    S: Service<Request>,
+    S::Error: Into<BoxError>,
+    H: Hold<S::Response>,
+{
+    type Output = Result<H::Response, Error>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut this = self.project();
+        if let StateProjection::Waiting { service, request } = this.state.as_mut().project() {
+            // Dropped or failed in here, `acquire` gives back what it took.
+            ready!(this.acquire.poll_enter(context))?;
+            ready!(service.poll_ready(context)).map_err(Error::service)?;
+            let request = request.take().expect("not polled after it was ready");
+            this.acquire.sent();
+            let response = service.call(request);
+            this.state.set(State::Sent { response });
+        }
+        let StateProjection::Sent { response } = this.state.project() else {
+            unreachable!("it was sent a moment ago");
+        };
+        let response = ready!(response.poll(context));
+        let permit = this.acquire.take().expect("not polled after it was ready");
+        match response {
+            Ok(response) => Poll::Ready(Ok(this.hold.hold(response, permit))),
+            Err(error) => Poll::Ready(Err(Error::service(error))),
+        }
+    }
+}
+
+impl<S: Service<Request>, Request, H> fmt::Debug for ResponseFuture<S, Request, H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.state {
+            State::Waiting { .. } => "waiting",
+            State::Sent { .. } => "sent",
+        };
+        f.debug_struct("ResponseFuture")
+            .field("state", &state)
+            .finish_non_exhaustive()
+    }
+}
