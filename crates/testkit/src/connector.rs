@@ -31,9 +31,9 @@ impl Connector {
     }
 
     fn connect(&self) -> io::Result<TokioIo<InProcessStream>> {
-        self.shared.connect()?;
+        let phase = self.shared.connect()?;
         let (client, server) = tokio::io::duplex(BUFFER);
-        tokio::spawn(connection::serve(Arc::clone(&self.shared), server));
+        tokio::spawn(connection::serve(Arc::clone(&self.shared), phase, server));
         Ok(TokioIo::new(InProcessStream(client)))
     }
 }

@@ -1,8 +1,10 @@
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::shared::{Phase, Shared};
@@ -10,6 +12,9 @@ use crate::{connection, raise_descriptor_limit};
 
 /// The most the system lets wait, so that ten thousand connects at once do not fail silently.
 const BACKLOG: u32 = 65_535;
+
+/// How long to leave a listener alone that cannot accept.
+const RETRY: Duration = Duration::from_millis(10);
 
 pub(crate) fn listen() -> io::Result<TcpListener> {
     // Where it may not be raised, running out is told when it happens.
@@ -20,8 +25,11 @@ pub(crate) fn listen() -> io::Result<TcpListener> {
 }
 
 /// Accepts until the upstream shuts down or stops.
-pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
-    let mut phase = shared.subscribe();
+pub(crate) async fn accept(
+    shared: Arc<Shared>,
+    mut phase: watch::Receiver<Phase>,
+    listener: TcpListener,
+) {
     loop {
         let accepted = tokio::select! {
             biased;
@@ -32,9 +40,16 @@ pub(crate) async fn accept(shared: Arc<Shared>, listener: TcpListener) {
             Ok((stream, _)) => {
                 // A client that is gone already is found out by the connection.
                 let _ = stream.set_nodelay(true);
-                tokio::spawn(connection::serve(Arc::clone(&shared), stream));
+                tokio::spawn(connection::serve(
+                    Arc::clone(&shared),
+                    phase.clone(),
+                    stream,
+                ));
             }
-            Err(error) => sleep(shared.accept_error(&error)).await,
+            Err(error) => {
+                shared.accept_error(&error);
+                sleep(RETRY).await;
+            }
         }
     }
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use http_body_util::BodyExt;
 use rand::rngs::Xoshiro256PlusPlus;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{Notify, oneshot, watch};
 use tokio::time::Instant;
 
+use crate::Exhausted;
 use crate::body::Body;
 use crate::builder::Behaviour;
-use crate::clock::{TICK, now};
+use crate::clock::now;
 use crate::ledger::{Departure, Ledger};
 use crate::station::{Admission, Moved, Station};
 use crate::visit::{Visit, Waiter, Waiting};
@@ -20,6 +21,7 @@ pub(crate) struct Shared {
     behaviour: Behaviour,
     started: Instant,
     phase: watch::Sender<Phase>,
+    room: Notify,
     model: Mutex<Model>,
 }
 
@@ -51,6 +53,7 @@ impl Shared {
             behaviour,
             started: now(),
             phase: watch::Sender::new(Phase::Running),
+            room: Notify::new(),
             model: Mutex::new(model),
         }
     }
@@ -196,9 +199,16 @@ impl Shared {
         }
     }
 
-    /// How long to leave a listener alone that cannot accept.
-    pub(crate) fn accept_error(&self, error: &io::Error) -> Duration {
+    /// A connection could not be accepted. If that is for lack of descriptors, kept connections give
+    /// theirs back.
+    pub(crate) fn accept_error(&self, error: &io::Error) {
         self.model().ledger.accept_error(error);
-        10 * TICK
+        if Exhausted::find(error).is_some() {
+            self.room.notify_waiters();
+        }
+    }
+
+    pub(crate) async fn room_wanted(&self) {
+        self.room.notified().await;
     }
 }

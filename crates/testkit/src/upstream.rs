@@ -105,7 +105,8 @@ impl Drop for Upstream {
 
 impl UpstreamBuilder {
     /// Starts it on a port of 127.0.0.1, in this runtime. Raises the soft limit of descriptors of
-    /// this process: see [`raise_descriptor_limit`](crate::raise_descriptor_limit).
+    /// this process: see [`raise_descriptor_limit`](crate::raise_descriptor_limit). Out of descriptors
+    /// it closes idle connections, goes on accepting, and says so in its [`Report`].
     ///
     /// # Panics
     ///
@@ -118,7 +119,8 @@ impl UpstreamBuilder {
         let listener = loopback::listen().unwrap_or_else(|error| cannot_listen(&error));
         let address = listener.local_addr().expect("it is bound");
         let shared = self.open();
-        tokio::spawn(loopback::accept(Arc::clone(&shared), listener));
+        let phase = shared.subscribe();
+        tokio::spawn(loopback::accept(Arc::clone(&shared), phase, listener));
         Upstream {
             shared,
             uri: format!("http://{address}"),

@@ -1,14 +1,16 @@
 //! The upstream in process, under a paused clock: every time is exact.
 
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::{Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use tidegate_testkit::{Connector, Direct, Exponential, Fixed, Report, Response, Upstream};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{Instant, sleep, timeout};
 use tower::ServiceExt;
 
@@ -518,21 +520,74 @@ async fn a_shutdown_lets_what_is_inside_end_and_refuses_the_rest() {
 
 #[tokio::test(start_paused = true)]
 async fn dropping_it_cuts_what_is_inside() {
-    for direct in [true, false] {
+    for way in ["direct", "http1", "http2"] {
         let upstream = Upstream::unlimited()
             .service_time(Fixed(ms(10)))
             .start_in_process();
         let origin = now();
-        let request = if direct {
-            let request = upstream.direct().oneshot(get("/"));
-            tokio::spawn(async { request.await.map(|_| ()).map_err(|_| ()) })
-        } else {
-            let request = http1(&upstream).request(get("/"));
-            tokio::spawn(async { request.await.map(|_| ()).map_err(|_| ()) })
+        let request: JoinHandle<bool> = match way {
+            "direct" => {
+                let request = upstream.direct().oneshot(get("/"));
+                tokio::spawn(async { request.await.is_err() })
+            }
+            "http1" => {
+                let request = http1(&upstream).request(get("/"));
+                tokio::spawn(async { request.await.is_err() })
+            }
+            _ => {
+                let request = http2(&upstream).request(get("/"));
+                tokio::spawn(async { request.await.is_err() })
+            }
         };
         sleep(ms(2)).await;
         drop(upstream);
-        request.await.unwrap().unwrap_err();
-        assert_eq!(now() - origin, ms(2));
+        assert!(request.await.unwrap(), "{way}");
+        assert_eq!(now() - origin, ms(2), "{way}");
     }
+}
+
+/// By hand, since the server must find the start and the reset of a stream in one read.
+#[tokio::test(start_paused = true)]
+async fn streams_that_are_reset_at_once_do_not_cost_the_others_their_connection() {
+    let upstream = Upstream::unlimited()
+        .service_time(Fixed(ms(10)))
+        .start_in_process();
+    let io = upstream.connector().oneshot(Uri::default()).await.unwrap();
+    let (mut client, mut connection) = h2::client::handshake(io.into_inner()).await.unwrap();
+    let request = || Request::get("http://upstream.test/").body(()).unwrap();
+    let (stays, _) = client.send_request(request(), true).unwrap();
+    let mut leave = Vec::new();
+    for _ in 0..50 {
+        leave.push(client.send_request(request(), true).unwrap());
+    }
+    assert!(poll_once(&mut connection).await.is_pending());
+    for (_, stream) in &mut leave {
+        stream.send_reset(h2::Reason::CANCEL);
+    }
+    assert!(poll_once(&mut connection).await.is_pending());
+    tokio::spawn(connection);
+    assert_eq!(stays.await.unwrap().status(), StatusCode::OK);
+    assert_eq!(upstream.report().served, 1);
+}
+
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut *future).poll(cx))).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_streams_share_one_connection() {
+    let upstream = Upstream::unlimited()
+        .service_time(Fixed(ms(100)))
+        .start_in_process();
+    let client = http2(&upstream);
+    client.request(get("/")).await.unwrap();
+    let origin = now();
+    let requests: JoinSet<_> = (0..1_000).map(|_| client.request(get("/"))).collect();
+    for response in requests.join_all().await {
+        assert_eq!(response.unwrap().status(), StatusCode::OK);
+    }
+    assert_eq!(
+        (now() - origin, upstream.peak_in_flight()),
+        (ms(100), 1_000)
+    );
 }
