@@ -4,6 +4,7 @@ mod clock;
 mod engine;
 pub mod laws;
 mod metrics;
+mod open_set;
 mod oracle;
 mod parallel;
 mod random;
@@ -16,6 +17,7 @@ mod status;
 
 pub use engine::{Seat, run};
 pub use metrics::Metrics;
+pub use open_set::open_set;
 pub use oracle::{Oracle, OracleFile};
 pub use parallel::parallel;
 pub use record::Record;

@@ -1,12 +1,12 @@
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{fs, thread};
 
 use clap::{Args, Parser, Subcommand};
 use tidegate_sim::laws::{self, Maker};
 use tidegate_sim::{OracleFile, Scenario};
 
-use crate::cli::{Failed, oracle, run};
+use crate::cli::{Failed, oracle, report, run, trace};
 
 /// A deterministic simulator in virtual time: try a law on a model of your server before you ship it.
 #[derive(Debug, Parser)]
@@ -20,6 +20,10 @@ pub(crate) struct Cli {
 enum Command {
     /// Run laws on scenarios and print how good they are.
     Run(run::Run),
+    /// Draw one run over time.
+    Trace(trace::Trace),
+    /// Write the golden table: scenarios × laws.
+    Report(report::Report),
     /// Print the best that a fixed setting could do.
     Oracle(oracle::Sweep),
 }
@@ -28,6 +32,8 @@ impl Cli {
     pub(crate) fn run(&self) -> Result<(), Failed> {
         match &self.command {
             Command::Run(run) => run.run(),
+            Command::Trace(trace) => trace.run(),
+            Command::Report(report) => report.run(),
             Command::Oracle(sweep) => sweep.run(),
         }
     }
@@ -36,8 +42,8 @@ impl Cli {
 /// What is run, and the oracle to compare with.
 #[derive(Args, Debug)]
 pub(crate) struct Course {
-    /// Scenarios, as TOML files.
-    #[arg(required = true, value_name = "FILE")]
+    /// Scenarios, as TOML files. Default: the open set.
+    #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Seeds, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "1", value_name = "SEED")]
@@ -52,7 +58,10 @@ pub(crate) struct Course {
 
 impl Course {
     pub(crate) fn scenarios(&self) -> Result<Vec<Scenario>, Failed> {
-        self.files.iter().map(scenario).collect()
+        if self.files.is_empty() {
+            return Ok(tidegate_sim::open_set());
+        }
+        self.files.iter().map(|file| scenario(file)).collect()
     }
 
     pub(crate) fn oracles(&self) -> Result<OracleFile, Failed> {
@@ -70,7 +79,7 @@ impl Course {
     }
 }
 
-pub(crate) fn scenario(path: &PathBuf) -> Result<Scenario, Failed> {
+pub(crate) fn scenario(path: &Path) -> Result<Scenario, Failed> {
     let name = path.display();
     let text = fs::read_to_string(path).map_err(|error| format!("{name}: {error}"))?;
     Scenario::from_toml(&text).map_err(|error| error.file(name.to_string()).into())
@@ -89,4 +98,9 @@ impl Named {
             maker: laws::by_name(name)?,
         })
     }
+}
+
+/// Laws by their names.
+pub(crate) fn laws(names: &[String]) -> Result<Vec<Named>, Failed> {
+    names.iter().map(|name| Named::new(name)).collect()
 }

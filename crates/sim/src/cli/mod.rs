@@ -1,11 +1,15 @@
 //! The commands.
 
 mod args;
+mod chart;
+mod golden;
 mod oracle;
+mod report;
 mod row;
 mod run;
 mod suite;
 mod table;
+mod trace;
 
 pub(crate) use args::Cli;
 

@@ -41,8 +41,10 @@ pub(crate) struct Total {
 }
 
 impl Total {
-    /// Of the rows of one law, in which those of one scenario stand together.
-    pub(crate) fn of(law: &str, rows: &[&Row]) -> Self {
+    /// Of the rows of one law on some scenarios; those of one scenario stand together.
+    pub(crate) fn of(law: &str, rows: &[Row], counts: impl Fn(&str) -> bool) -> Self {
+        let ours = |row: &&Row| row.law == law && counts(&row.id);
+        let rows: Vec<&Row> = rows.iter().filter(ours).collect();
         let plants: Vec<_> = rows.chunk_by(|a, b| a.id == b.id).collect();
         let each = |value: fn(&Metrics) -> f64| -> Vec<f64> {
             let plant = |rows: &&[&Row]| mean(rows.iter().map(|row| value(&row.metrics)));

@@ -1,7 +1,7 @@
 use clap::Args;
 
-use crate::cli::args::{Course, Named};
-use crate::cli::row::{Row, Total};
+use crate::cli::args::{self, Course};
+use crate::cli::row::Total;
 use crate::cli::{Failed, suite, table};
 
 /// Runs laws on scenarios and prints how good they are.
@@ -27,14 +27,10 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn run(&self) -> Result<(), Failed> {
-        let laws = self.laws.iter().map(|name| Named::new(name));
-        let laws = laws.collect::<Result<Vec<_>, _>>()?;
-        let rows = suite::rows(&self.course, &laws)?;
-        let total = |law: &Named| {
-            let rows: Vec<&Row> = rows.iter().filter(|row| row.law == law.name).collect();
-            Total::of(&law.name, &rows)
-        };
-        let totals: Vec<Total> = laws.iter().map(total).collect();
+        let laws = args::laws(&self.laws)?;
+        let rows = suite::run(&self.course, &laws)?.rows;
+        let total = |name: &String| Total::of(name, &rows, |_| true);
+        let totals: Vec<Total> = self.laws.iter().map(total).collect();
         if !self.json {
             print!("{}", table::render(&rows, &totals));
             return Ok(());

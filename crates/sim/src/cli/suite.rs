@@ -1,39 +1,50 @@
-use tidegate_sim::{Metrics, run};
+use tidegate_sim::{Metrics, Oracle, parallel};
 
 use crate::cli::Failed;
 use crate::cli::args::{Course, Named};
 use crate::cli::row::Row;
 
-/// Runs every law on every scenario with every seed; rows in the order of scenarios, laws, seeds.
-pub(crate) fn rows(course: &Course, laws: &[Named]) -> Result<Vec<Row>, Failed> {
+/// Every law on every scenario with every seed.
+pub(crate) struct Suite {
+    /// In the order of scenarios, laws, seeds.
+    pub(crate) rows: Vec<Row>,
+    /// In the order of scenarios, seeds; with the scenario's name.
+    pub(crate) oracles: Vec<(String, Oracle)>,
+}
+
+pub(crate) fn run(course: &Course, laws: &[Named]) -> Result<Suite, Failed> {
     let scenarios = course.scenarios()?;
-    let mut oracles = course.oracles()?;
-    let mut heats = Vec::new();
+    let mut file = course.oracles()?;
+    let mut oracles = Vec::new();
     for scenario in &scenarios {
-        let mut find = |&seed| (seed, oracles.get(scenario, seed, course.threads()));
-        let found: Vec<_> = course.seeds.iter().map(&mut find).collect();
-        for law in laws {
-            heats.extend(
-                found
-                    .iter()
-                    .map(|(seed, oracle)| (scenario, law, *seed, oracle.clone())),
-            );
+        for &seed in &course.seeds {
+            let oracle = file.get(scenario, seed, course.threads());
+            oracles.push((scenario.id.clone(), oracle));
         }
     }
-    oracles.save()?;
-    Ok(tidegate_sim::parallel(
+    file.save()?;
+    let seeds = course.seeds.len();
+    let mut heats = Vec::new();
+    for (scenario, oracles) in scenarios.iter().zip(oracles.chunks(seeds)) {
+        for law in laws {
+            let seeded = course.seeds.iter().zip(oracles);
+            heats.extend(seeded.map(|(&seed, (_, oracle))| (scenario, law, seed, oracle)));
+        }
+    }
+    let rows = parallel(
         course.threads(),
         &heats,
-        |(scenario, law, seed, oracle)| {
-            let record = run(scenario, *seed, &*law.maker);
+        |&(scenario, law, seed, oracle)| {
+            let record = tidegate_sim::run(scenario, seed, &*law.maker);
             Row {
                 id: scenario.id.clone(),
                 law: law.name.clone(),
-                seed: *seed,
+                seed,
                 metrics: Metrics::new(scenario, &record, oracle),
                 events: record.events,
                 cut: record.cut,
             }
         },
-    ))
+    );
+    Ok(Suite { rows, oracles })
 }

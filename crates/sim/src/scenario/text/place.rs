@@ -40,7 +40,8 @@ impl Wrong {
 
 impl From<&toml::de::Error> for Wrong {
     fn from(error: &toml::de::Error) -> Self {
-        Self::at(error.span().unwrap_or(WHOLE), error.message())
+        let span = error.span().filter(|span| !span.is_empty());
+        Self::at(span.unwrap_or(WHOLE), error.message())
     }
 }
 
