@@ -40,7 +40,7 @@ impl Wrong {
 
 impl From<&toml::de::Error> for Wrong {
     fn from(error: &toml::de::Error) -> Self {
-        let span = error.span().filter(|span| !span.is_empty());
+        let span = error.span().filter(|span| span.end > 0);
         Self::at(span.unwrap_or(WHOLE), error.message())
     }
 }

@@ -1,0 +1,9 @@
+//! The simulator against formulas, against its own words, and against the study it reproduces.
+
+mod clients;
+mod command;
+mod common;
+mod errors;
+mod queueing;
+mod refusals;
+mod steps;
