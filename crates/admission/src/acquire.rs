@@ -1,3 +1,4 @@
+use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -7,22 +8,32 @@ use tidegate_core::Refused;
 use crate::admission::{Entered, Entry, Request};
 use crate::door::Door;
 use crate::permit::Permit;
-use crate::ring::Ticket;
+use crate::primitives::Std;
+use crate::waiter::Ticket;
 
 /// The wait at a [`Door`]. Holds neither permit nor place before it is polled; dropped, it leaves
 /// the queue and passes on what it was granted.
-#[derive(Debug)]
 #[must_use = "nothing happens before it is polled"]
 pub struct Acquire {
     /// `None` once its permit was taken.
     door: Option<Door>,
-    /// Its place in the queue, while it waits.
-    ticket: Option<Ticket>,
+    /// While it waits.
+    ticket: Option<Ticket<Std>>,
     cost: u32,
-    /// What it has taken, once it entered.
-    entry: Option<Entry>,
-    /// Whether the request was sent: then the tokens are spent.
-    sent: bool,
+    phase: Phase,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Outside,
+    /// It holds a place, and its cost in tokens if there was a pace.
+    Inside {
+        tokens: bool,
+    },
+    /// The same, and the request went out.
+    Sent {
+        tokens: bool,
+    },
 }
 
 impl Acquire {
@@ -32,8 +43,7 @@ impl Acquire {
             door: Some(door),
             ticket: None,
             cost,
-            entry: None,
-            sent: false,
+            phase: Phase::Outside,
         }
     }
 
@@ -48,29 +58,48 @@ impl Acquire {
     ///
     /// If its permit was taken; and outside of a tokio runtime with time enabled, if only time can
     /// let it in.
-    #[inline(always)]
+    #[inline]
     pub fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Box<Refused>>> {
-        if let (None, None, Some(door)) = (self.entry, self.ticket, &self.door) {
-            let inner = door.inner();
-            self.entry = inner.admission.try_enter(self.cost, || inner.now());
-        }
-        if self.entry.is_some() {
+        if self.phase != Phase::Outside {
             return Poll::Ready(Ok(()));
+        }
+        if let (None, Some(door)) = (&self.ticket, &self.door) {
+            let inner = door.inner();
+            if let Some(entry) = inner.admission.try_enter(self.cost, || inner.now()) {
+                self.enter(entry);
+                return Poll::Ready(Ok(()));
+            }
         }
         self.poll_slow(context)
     }
 
     /// The request goes out: from now on its tokens are spent.
-    #[inline(always)]
+    #[inline]
     pub fn sent(&mut self) {
-        self.sent = true;
+        if let Phase::Inside { tokens } = self.phase {
+            self.phase = Phase::Sent { tokens };
+        }
     }
 
     /// The permit, once it has [entered](Self::poll_enter).
-    #[inline(always)]
+    #[inline]
     pub fn take(&mut self) -> Option<Permit> {
-        let entry = self.entry.take()?;
-        self.door.take().map(|door| Permit::new(door, entry))
+        let tokens = match self.phase {
+            Phase::Outside => return None,
+            Phase::Inside { tokens } | Phase::Sent { tokens } => tokens,
+        };
+        self.phase = Phase::Outside;
+        let tokens = if tokens { self.cost } else { 0 };
+        self.door
+            .take()
+            .map(|door| Permit::new(door, Entry { tokens }))
+    }
+
+    #[inline]
+    fn enter(&mut self, entry: Entry) {
+        self.phase = Phase::Inside {
+            tokens: entry.tokens > 0,
+        };
     }
 
     #[cold]
@@ -81,7 +110,7 @@ impl Acquire {
             .as_ref()
             .expect("not polled after its permit was taken");
         let inner = door.inner();
-        let entered = if let Some(ticket) = self.ticket {
+        let entered = if let Some(ticket) = &self.ticket {
             let (poll, effects) = inner
                 .admission
                 .poll(ticket, context.waker(), || inner.now());
@@ -94,20 +123,21 @@ impl Acquire {
                 thread: false,
             };
             let (entered, effects) = inner.admission.enter(request, || inner.now());
-            if let Entered::Waits(ticket) = entered {
-                self.ticket = Some(ticket);
-            }
+            let entered = match entered {
+                Entered::Yes(entry) => Poll::Ready(Ok(entry)),
+                Entered::No(refusal) => Poll::Ready(Err(refusal)),
+                Entered::Waits(ticket) => {
+                    self.ticket = Some(ticket);
+                    Poll::Pending
+                }
+            };
             inner.apply_in_task(effects);
-            match entered {
-                Entered::Yes(entry) => Ok(entry),
-                Entered::No(refusal) => Err(refusal),
-                Entered::Waits(_) => return Poll::Pending,
-            }
+            ready!(entered)
         };
         self.ticket = None;
         Poll::Ready(match entered {
             Ok(entry) => {
-                self.entry = Some(entry);
+                self.enter(entry);
                 Ok(())
             }
             Err(refusal) => Err(Box::new(inner.refused(refusal))),
@@ -117,15 +147,26 @@ impl Acquire {
     #[cold]
     #[inline(never)]
     fn give_up(&mut self) {
-        if let (Some(door), Some(ticket)) = (&self.door, self.ticket) {
+        if let (Some(door), Some(ticket)) = (&self.door, &self.ticket) {
             let inner = door.inner();
             let effects = inner.admission.cancel(ticket, || inner.now());
             inner.apply(effects);
         }
+        let sent = matches!(self.phase, Phase::Sent { .. });
         match self.take() {
-            Some(permit) if !self.sent => permit.give_back(),
+            Some(permit) if !sent => permit.give_back(),
             permit => drop(permit),
         }
+    }
+}
+
+impl fmt::Debug for Acquire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire")
+            .field("cost", &self.cost)
+            .field("waiting", &self.ticket.is_some())
+            .field("inside", &(self.phase != Phase::Outside))
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,7 +188,7 @@ impl Future for Acquire {
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        if self.ticket.is_some() || self.entry.is_some() {
+        if self.ticket.is_some() || self.phase != Phase::Outside {
             self.give_up();
         }
     }

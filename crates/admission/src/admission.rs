@@ -10,16 +10,9 @@ use crate::bucket::{Bucket, Dry};
 use crate::effects::Effects;
 use crate::primitives::{AtomicWord, Lock, Primitives};
 use crate::queue::{Lease, Queue, Refusal, Why};
-use crate::ring::{State, Ticket};
+use crate::waiter::{State, Ticket};
 use crate::word::{ONE, PACED, SLOW, Word};
 
-/// How often those are counted that may enter and have not come, in nanoseconds.
-const TICK: u64 = 50_000_000;
-/// So many ticks without coming, and the next one is served: after 100 ms at the earliest, since
-/// the first tick may follow at once.
-const PATIENCE: u8 = 3;
-/// How often it is looked at whether anybody has entered while others wait, in nanoseconds.
-const STALL: u64 = 1_000_000_000;
 /// Tokio's timers tick at one millisecond and fire up to one later: a waiter that had to wait for its
 /// tokens is served as of the moment at which they were there, at most this long ago, so that late
 /// timers do not slow the pace.
@@ -40,7 +33,7 @@ const LAG: u64 = 2_000_000;
 pub(crate) struct Admission<P: Primitives> {
     word: P::Word,
     bucket: Bucket<P>,
-    queue: P::Lock<Queue>,
+    queue: P::Lock<Queue<P>>,
 }
 
 /// Who asks to enter, and how.
@@ -54,10 +47,10 @@ pub(crate) struct Request<'a> {
 }
 
 /// What became of one that asked to enter.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Entered {
+#[derive(Debug)]
+pub(crate) enum Entered<P: Primitives> {
     Yes(Entry),
-    Waits(Ticket),
+    Waits(Ticket<P>),
     No(Refusal),
 }
 
@@ -67,8 +60,13 @@ pub(crate) struct Entry {
     pub(crate) tokens: u32,
 }
 
+/// Whether a place comes with the call, of one that leaves and is still counted inside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spare(bool);
+
 /// What keeps the head out.
 enum Blocked {
+    Paused(u64),
     Full,
     Dry(u64),
 }
@@ -105,20 +103,29 @@ impl<P: Primitives> Admission<P> {
         if self.bucket.take(cost, now(), 0).is_ok() {
             return Some(Entry { tokens: cost });
         }
-        let _enter_follows = self.leave();
+        self.word.fetch_sub(ONE, Release);
         None
     }
 
-    /// Leaves. Returns whether [`leave_slow`](Self::leave_slow) must follow.
+    /// Leaves. Returns whether [`leave_slow`](Self::leave_slow) must follow, and with which place.
     #[inline]
     #[must_use]
-    pub(crate) fn leave(&self) -> bool {
-        Word(self.word.fetch_sub(ONE, Release)).is_slow()
+    pub(crate) fn leave(&self) -> Option<Spare> {
+        if Word(self.word.load(Relaxed)).is_slow() {
+            return Some(Spare(true));
+        }
+        Word(self.word.fetch_sub(ONE, Release))
+            .is_slow()
+            .then_some(Spare(false))
     }
 
-    /// Lets in who waits for the place that was left.
-    pub(crate) fn leave_slow(&self, now: impl Fn() -> u64) -> Effects {
-        self.locked(now, |_, _| ()).1
+    /// Hands the place to who waits for it, or gives it up.
+    pub(crate) fn leave_slow(&self, spare: Spare, now: impl Fn() -> u64) -> Effects {
+        let mut effects = Effects::default();
+        let mut queue = self.queue.lock();
+        self.advance(&mut queue, spare, &now, &mut effects);
+        self.settle(&mut queue, &now, &mut effects);
+        effects
     }
 
     /// Gives back the tokens of one that left and for which nothing was sent.
@@ -127,11 +134,12 @@ impl<P: Primitives> Admission<P> {
             .1
     }
 
-    /// Enters, or waits, or is refused.
-    pub(crate) fn enter(&self, request: Request<'_>, now: impl Fn() -> u64) -> (Entered, Effects) {
-        if let Some(entry) = self.try_enter(request.cost, &now) {
-            return (Entered::Yes(entry), Effects::default());
-        }
+    /// Enters, or waits, or is refused, once the fast path has failed.
+    pub(crate) fn enter(
+        &self,
+        request: Request<'_>,
+        now: impl Fn() -> u64,
+    ) -> (Entered<P>, Effects) {
         let mut effects = Effects::default();
         let mut queue = self.queue.lock();
         if queue.closed {
@@ -142,23 +150,29 @@ impl<P: Primitives> Admission<P> {
             u64::MAX => u64::MAX,
             max_wait => queue.now(&now).saturating_add(max_wait),
         };
-        let ticket = queue.ring.push(request.cost, deadline, request.thread);
-        self.advance(&mut queue, &now, &mut effects);
-        let entered = match queue.claim(ticket) {
+        // Whoever stands behind one that waits for a place to be left waits too.
+        let waits = queue.ring.waiting() > 0 && queue.blocked_until.is_none();
+        let ticket = queue.ring.push(
+            request.cost,
+            deadline,
+            request.thread,
+            request.waker.cloned(),
+        );
+        if !waits {
+            self.advance(&mut queue, Spare(false), &now, &mut effects);
+        }
+        let entered = match ticket.take(State::Taken) {
             Some(entry) => Entered::Yes(entry),
-            None => match self.may_wait(&mut queue, &request, deadline, &now) {
-                Ok(waker) => {
-                    if let Some(place) = queue.ring.get(ticket) {
-                        place.waker = Some(waker);
-                    }
+            None => match self.may_not_wait(&mut queue, request, deadline, &now) {
+                None => {
                     if deadline != u64::MAX {
                         queue.deadline =
                             Some(queue.deadline.map_or(deadline, |at| at.min(deadline)));
                     }
                     Entered::Waits(ticket)
                 }
-                Err(refusal) => {
-                    queue.ring.remove(ticket);
+                Some(refusal) => {
+                    effects.drop_later(queue.ring.remove(&ticket, State::Gone));
                     Entered::No(refusal)
                 }
             },
@@ -167,31 +181,35 @@ impl<P: Primitives> Admission<P> {
         (entered, effects)
     }
 
-    /// Whether the last in the queue may stay there.
-    fn may_wait(
+    /// Why the last in the queue may not stay there.
+    #[inline]
+    fn may_not_wait(
         &self,
-        queue: &mut Queue,
-        request: &Request<'_>,
+        queue: &mut Queue<P>,
+        request: Request<'_>,
         deadline: u64,
         now: &impl Fn() -> u64,
-    ) -> Result<Waker, Refusal> {
-        let why = match request.waker {
-            None => Why::NoRoom,
-            Some(_) if queue.ring.waiting() > queue.max_queue => Why::QueueFull,
-            Some(waker) if deadline == u64::MAX => return Ok(waker.clone()),
-            Some(waker) => match self.turn(queue, request.cost) {
-                Some(at) if at > deadline => Why::WaitTooLong,
-                _ => return Ok(waker.clone()),
-            },
+    ) -> Option<Refusal> {
+        let why = if request.waker.is_none() {
+            Why::NoRoom
+        } else if queue.ring.waiting() > queue.max_queue {
+            Why::QueueFull
+        } else if deadline == u64::MAX {
+            return None;
+        } else {
+            Why::WaitTooLong
         };
         let turn = self.turn(queue, request.cost);
+        if why == Why::WaitTooLong && turn.is_none_or(|at| at <= deadline) {
+            return None;
+        }
         let wait = turn.map(|at| at.saturating_sub(queue.now(now)));
-        Err(Refusal { why, wait })
+        Some(Refusal { why, wait })
     }
 
     /// When the last in the queue, of that cost, can enter at the earliest, as far as pause and pace
     /// tell.
-    fn turn(&self, queue: &Queue, cost: u32) -> Option<u64> {
+    fn turn(&self, queue: &Queue<P>, cost: u32) -> Option<u64> {
         let pause = (queue.pause_until != 0).then_some(queue.pause_until);
         let ahead = queue.ring.cost().saturating_sub(u64::from(cost));
         let tokens = queue
@@ -200,57 +218,48 @@ impl<P: Primitives> Admission<P> {
         pause.max(tokens)
     }
 
-    /// Comes for what was granted, or goes on waiting.
+    /// Comes for what was granted, or goes on waiting. Takes the lock only for the latter.
     pub(crate) fn poll(
         &self,
-        ticket: Ticket,
+        ticket: &Ticket<P>,
         waker: &Waker,
         now: impl Fn() -> u64,
     ) -> (Poll<Result<Entry, Refusal>>, Effects) {
         let mut effects = Effects::default();
-        let mut queue = self.queue.lock();
-        if let Some(entry) = queue.claim(ticket) {
+        if let Some(entry) = ticket.take(State::Taken) {
             return (Poll::Ready(Ok(entry)), effects);
         }
-        let closed = queue.closed;
-        let Some(place) = queue.ring.get(ticket) else {
-            let why = if closed {
-                Why::Closed
-            } else {
-                Why::WaitedTooLong
-            };
-            return (Poll::Ready(Err(why.into())), effects);
-        };
-        let passed_over = place.state == State::PassedOver;
-        if !place
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker))
-        {
-            effects.drop_later(place.waker.replace(waker.clone()));
-        }
-        if passed_over {
+        let mut queue = self.queue.lock();
+        let passed_over = ticket.state() == State::PassedOver;
+        if passed_over && queue.closed {
+            ticket.set(State::Closed);
+        } else if passed_over {
             queue.ring.return_to_front(ticket);
             self.set_slow();
-            self.advance(&mut queue, &now, &mut effects);
+        }
+        effects.drop_later(queue.ring.set_waker(ticket, waker));
+        if passed_over {
+            self.advance(&mut queue, Spare(false), &now, &mut effects);
         }
         self.settle(&mut queue, &now, &mut effects);
-        let poll = match queue.claim(ticket) {
-            Some(entry) => Poll::Ready(Ok(entry)),
-            None => Poll::Pending,
+        let poll = match ticket.state() {
+            State::Expired => Poll::Ready(Err(Why::WaitedTooLong.into())),
+            State::Closed => Poll::Ready(Err(Why::Closed.into())),
+            _ => ticket
+                .take(State::Taken)
+                .map_or(Poll::Pending, |entry| Poll::Ready(Ok(entry))),
         };
         (poll, effects)
     }
 
     /// Takes a waiter out that gave up. What it was granted goes to the next.
-    pub(crate) fn cancel(&self, ticket: Ticket, now: impl Fn() -> u64) -> Effects {
+    pub(crate) fn cancel(&self, ticket: &Ticket<P>, now: impl Fn() -> u64) -> Effects {
         let (waker, mut effects) = self.locked(now, |this, queue| {
-            let place = queue.ring.remove(ticket)?;
-            if let State::Granted { tokens, .. } = place.state {
-                let _lock_is_held = this.leave();
-                this.refund(if tokens { u64::from(place.cost) } else { 0 });
+            if let Some(entry) = ticket.take(State::Gone) {
+                this.word.fetch_sub(ONE, Release);
+                this.refund(u64::from(entry.tokens));
             }
-            place.waker
+            queue.ring.remove(ticket, State::Gone)
         });
         effects.drop_later(waker);
         effects
@@ -264,17 +273,15 @@ impl<P: Primitives> Admission<P> {
         let time = queue.now(&now);
         queue.armed = None;
         if queue.deadline.is_some_and(|at| at <= time) {
-            queue.deadline = queue.ring.expire(time, |waker| effects.wake(waker));
+            queue.deadline = queue.ring.expire(time, |waker| effects.wake(Some(waker)));
         }
         if queue.tick.is_some_and(|at| at <= time) {
             queue.tick = None;
-            let (passed, tokens) = queue.ring.tick(PATIENCE);
-            for _ in 0..passed {
-                let _lock_is_held = self.leave();
-            }
+            let (places, tokens) = queue.granted.tick();
+            self.word.fetch_sub(places * ONE, Release);
             self.refund(tokens);
         }
-        self.advance(&mut queue, &now, &mut effects);
+        self.advance(&mut queue, Spare(false), &now, &mut effects);
         effects.stalled = queue.has_stalled(time);
         self.settle(&mut queue, &now, &mut effects);
         effects
@@ -289,7 +296,9 @@ impl<P: Primitives> Admission<P> {
                 .word
                 .compare_exchange_weak(word, moved, Relaxed, Relaxed)
             {
-                Ok(_) if Word(word).is_slow() && moved > word => return self.leave_slow(now),
+                Ok(_) if Word(word).is_slow() && moved > word => {
+                    return self.leave_slow(Spare(false), now);
+                }
                 Ok(_) => return Effects::default(),
                 Err(changed) => word = changed,
             }
@@ -337,10 +346,12 @@ impl<P: Primitives> Admission<P> {
             .locked(now, |this, queue| {
                 queue.closed = true;
                 this.set_slow();
-                queue.ring.clear(|waker| refused.push(waker));
+                queue.ring.close(|waker| refused.push(waker));
             })
             .1;
-        refused.into_iter().for_each(|waker| effects.wake(waker));
+        for waker in refused {
+            effects.wake(Some(waker));
+        }
         effects
     }
 
@@ -365,7 +376,7 @@ impl<P: Primitives> Admission<P> {
     }
 
     /// Runs `change` on the queue, and looks at the settings or counts in it.
-    pub(crate) fn with_queue<T>(&self, change: impl FnOnce(&mut Queue) -> T) -> T {
+    pub(crate) fn with_queue<T>(&self, change: impl FnOnce(&mut Queue<P>) -> T) -> T {
         change(&mut self.queue.lock())
     }
 
@@ -376,72 +387,63 @@ impl<P: Primitives> Admission<P> {
     fn locked<T>(
         &self,
         now: impl Fn() -> u64,
-        change: impl FnOnce(&Self, &mut Queue) -> T,
+        change: impl FnOnce(&Self, &mut Queue<P>) -> T,
     ) -> (T, Effects) {
         let mut effects = Effects::default();
         let mut queue = self.queue.lock();
         let value = change(self, &mut queue);
-        self.advance(&mut queue, &now, &mut effects);
+        self.advance(&mut queue, Spare(false), &now, &mut effects);
         self.settle(&mut queue, &now, &mut effects);
         (value, effects)
     }
 
-    /// Lets in as many as may enter, from the head on.
-    fn advance(&self, queue: &mut Queue, now: &impl Fn() -> u64, effects: &mut Effects) {
+    /// Lets in as many as may enter, from the head on. A spare place goes to the first of them;
+    /// if nobody takes it, it is given up.
+    fn advance(
+        &self,
+        queue: &mut Queue<P>,
+        mut spare: Spare,
+        now: &impl Fn() -> u64,
+        effects: &mut Effects,
+    ) {
         queue.blocked_until = None;
-        while let Some(head) = queue.ring.head() {
-            let cost = head.cost;
-            if let Some(end) = queue.pause(now) {
-                queue.dry = false;
-                queue.blocked_until = Some(end);
-                return;
-            }
-            match self.admit(cost, queue, now) {
+        while let Some(cost) = queue.ring.head_cost() {
+            match self.admit(cost, &mut spare, queue, now) {
                 Ok(entry) => {
                     queue.entered = true;
-                    if let Some(waker) = queue.ring.grant_head(entry.tokens > 0) {
+                    if let Some((head, waker)) = queue.ring.pop_head() {
+                        head.grant(entry.tokens > 0);
+                        queue.granted.push(head);
                         effects.wake(waker);
                     }
                 }
-                Err(Blocked::Dry(at)) => {
-                    queue.dry = true;
-                    queue.blocked_until = Some(at);
-                    return;
-                }
-                Err(Blocked::Full) => {
-                    queue.dry = false;
-                    let freed = queue.reap(now);
-                    queue.blocked_until = queue.leases.front().map(|&(at, _)| at);
-                    if freed == 0 {
-                        return;
-                    }
-                    self.word.fetch_sub(freed * ONE, Release);
+                Err(blocked) => {
+                    queue.dry = matches!(blocked, Blocked::Dry(_));
+                    queue.blocked_until = match blocked {
+                        Blocked::Paused(until) | Blocked::Dry(until) => Some(until),
+                        Blocked::Full => queue.leases.front().map(|&(at, _)| at),
+                    };
+                    break;
                 }
             }
         }
-        queue.dry = false;
+        queue.dry &= queue.ring.waiting() > 0;
+        if spare.0 {
+            self.word.fetch_sub(ONE, Release);
+        }
     }
 
     fn admit(
         &self,
         cost: u32,
-        queue: &mut Queue,
+        spare: &mut Spare,
+        queue: &mut Queue<P>,
         now: &impl Fn() -> u64,
     ) -> Result<Entry, Blocked> {
-        let mut word = self.word.load(Relaxed);
-        loop {
-            if !Word(word).has_room() {
-                return Err(Blocked::Full);
-            }
-            // Only the limit can move under us: nobody else enters while the lock is held.
-            match self
-                .word
-                .compare_exchange_weak(word, word + ONE, Acquire, Relaxed)
-            {
-                Ok(_) => break,
-                Err(changed) => word = changed,
-            }
+        if let Some(until) = queue.pause(now) {
+            return Err(Blocked::Paused(until));
         }
+        self.take_place(spare, queue, now)?;
         if queue.pace.is_none() {
             return Ok(Entry { tokens: 0 });
         }
@@ -449,11 +451,45 @@ impl<P: Primitives> Admission<P> {
         match self.bucket.take(cost, queue.now(now), lag) {
             Ok(()) => Ok(Entry { tokens: cost }),
             Err(Dry::Until(at)) => {
-                let _lock_is_held = self.leave();
+                self.word.fetch_sub(ONE, Release);
                 Err(Blocked::Dry(at))
             }
             Err(Dry::Changing) => {
                 unreachable!("a pace is changed under the lock that is held here")
+            }
+        }
+    }
+
+    /// One more place inside: the spare one if the limit still has room for it, else a free one.
+    fn take_place(
+        &self,
+        spare: &mut Spare,
+        queue: &mut Queue<P>,
+        now: &impl Fn() -> u64,
+    ) -> Result<(), Blocked> {
+        let mut word = self.word.load(Relaxed);
+        if spare.0 && Word(word).in_flight() <= Word(word).limit() {
+            spare.0 = false;
+            return Ok(());
+        }
+        loop {
+            if !Word(word).has_room() {
+                let freed = queue.reap(now);
+                if freed == 0 {
+                    return Err(Blocked::Full);
+                }
+                self.word.fetch_sub(freed * ONE, Release);
+                word = self.word.load(Relaxed);
+                continue;
+            }
+            // Only the limit and those who leave can move it under us: nobody else enters while the
+            // lock is held.
+            match self
+                .word
+                .compare_exchange_weak(word, word + ONE, Acquire, Relaxed)
+            {
+                Ok(_) => return Ok(()),
+                Err(changed) => word = changed,
             }
         }
     }
@@ -466,24 +502,19 @@ impl<P: Primitives> Admission<P> {
 
     /// Opens the fast path if nothing stands in its way, arms the timer if it is to fire earlier,
     /// and tells those who wait for the end.
-    fn settle(&self, queue: &mut Queue, now: &impl Fn() -> u64, effects: &mut Effects) {
+    #[inline]
+    fn settle(&self, queue: &mut Queue<P>, now: &impl Fn() -> u64, effects: &mut Effects) {
         if !queue.drainers.is_empty() && self.is_empty(queue) {
             queue
                 .drainers
                 .drain(..)
-                .for_each(|waker| effects.wake(waker));
+                .for_each(|waker| effects.wake(Some(waker)));
         }
         self.clear_slow_if_idle(queue);
-        let next = queue.next_event(TICK, STALL, now);
-        if let Some(at) = next
-            && queue.armed.is_none_or(|armed| at < armed)
-        {
-            queue.armed = Some(at);
-            effects.arm = Some(at);
-        }
+        effects.arm = queue.arm(now);
     }
 
-    fn is_empty(&self, queue: &Queue) -> bool {
+    fn is_empty(&self, queue: &Queue<P>) -> bool {
         Word(self.word.load(Acquire)).in_flight() == 0 && queue.ring.waiting() == 0
     }
 
@@ -493,7 +524,7 @@ impl<P: Primitives> Admission<P> {
         }
     }
 
-    fn clear_slow_if_idle(&self, queue: &Queue) {
+    fn clear_slow_if_idle(&self, queue: &Queue<P>) {
         if queue.is_idle() && Word(self.word.load(Relaxed)).is_slow() {
             self.word.fetch_and(!SLOW, Relaxed);
         }

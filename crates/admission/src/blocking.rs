@@ -11,7 +11,8 @@ use tidegate_core::{Refused, RefusedReason};
 use crate::admission::{Entered, Entry, Request};
 use crate::door::{Door, Inner};
 use crate::permit::Permit;
-use crate::ring::Ticket;
+use crate::primitives::Std;
+use crate::waiter::Ticket;
 
 struct Unpark(Thread);
 
@@ -27,6 +28,9 @@ pub(crate) fn acquire(
     timeout: Option<Duration>,
 ) -> Result<Permit, Refused> {
     let inner = door.inner();
+    if let Some(entry) = inner.admission.try_enter(cost, || inner.now()) {
+        return Ok(Permit::new(door.clone(), entry));
+    }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
     let request = Request {
         cost,
@@ -44,7 +48,7 @@ pub(crate) fn acquire(
     let entry = match entered {
         Entered::Yes(entry) => Ok(entry),
         Entered::No(refusal) => Err(inner.refused(refusal)),
-        Entered::Waits(ticket) => wait(inner, ticket, &waker, deadline, timeout),
+        Entered::Waits(ticket) => wait(inner, &ticket, &waker, deadline, timeout),
     };
     inner.threads.fetch_sub(1, Relaxed);
     entry.map(|entry| Permit::new(door.clone(), entry))
@@ -52,7 +56,7 @@ pub(crate) fn acquire(
 
 fn wait(
     inner: &Inner,
-    ticket: Ticket,
+    ticket: &Ticket<Std>,
     waker: &Waker,
     deadline: Option<u64>,
     timeout: Option<Duration>,
@@ -78,7 +82,7 @@ fn wait(
             let leads = queue
                 .ring
                 .first_thread()
-                .is_some_and(|(first, _)| first == ticket);
+                .is_some_and(|(first, _)| Arc::ptr_eq(first, ticket));
             queue.armed.filter(|_| leads)
         });
         if event.is_some_and(|at| at <= now) {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tidegate_core::{Pace, Refused, RefusedReason, Snapshot, Steer};
 
 use crate::acquire::Acquire;
-use crate::admission::{Admission, Entered, Entry, Request};
+use crate::admission::{Admission, Entered, Entry, Request, Spare};
 use crate::bodies::Bodies;
 use crate::effects::Effects;
 use crate::permit::Permit;
@@ -246,15 +246,15 @@ impl Door {
 impl Inner {
     #[inline]
     pub(crate) fn leave(&self) {
-        if self.admission.leave() {
-            self.leave_slow();
+        if let Some(spare) = self.admission.leave() {
+            self.leave_slow(spare);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn leave_slow(&self) {
-        let effects = self.admission.leave_slow(|| self.now());
+    fn leave_slow(&self, spare: Spare) {
+        let effects = self.admission.leave_slow(spare, || self.now());
         self.apply(effects);
     }
 
@@ -285,29 +285,32 @@ impl Inner {
     }
 
     /// What the lock did not allow to be done.
-    pub(crate) fn apply(&self, effects: Effects) {
-        let (mut effects, timed) = self.arm(effects);
-        if !timed {
-            let head = self.admission.with_queue(Queue::head_without_timer);
-            effects.wake_for_timer(head);
+    #[inline]
+    pub(crate) fn apply(&self, mut effects: Effects) {
+        if effects.arm.is_some() && !self.arm(&mut effects) {
+            effects.wake(self.admission.with_queue(Queue::head_without_timer));
         }
         effects.wake_all();
     }
 
     /// The same, for one that is being polled: if nobody keeps the time and only time can let it
     /// in, it would hang.
-    pub(crate) fn apply_in_task(&self, effects: Effects) {
-        let (effects, timed) = self.arm(effects);
+    #[inline]
+    pub(crate) fn apply_in_task(&self, mut effects: Effects) {
+        let timed = effects.arm.is_none() || self.arm(&mut effects);
         effects.wake_all();
-        let needs_time = |queue: &mut Queue| queue.blocked_until.or(queue.deadline).is_some();
-        assert!(
-            timed || !self.admission.with_queue(needs_time),
-            "waiting for a pace, a pause or a longest wait needs a tokio runtime with time enabled"
-        );
+        if !timed {
+            let needs_time = |queue: &mut Queue<Std>| queue.blocked_until.or(queue.deadline);
+            assert!(
+                self.admission.with_queue(needs_time).is_none(),
+                "waiting for a pace, a pause or a longest wait needs a tokio runtime with time enabled"
+            );
+        }
     }
 
     /// Arms the timer, and says whether somebody keeps the time.
-    fn arm(&self, mut effects: Effects) -> (Effects, bool) {
+    #[cold]
+    fn arm(&self, effects: &mut Effects) -> bool {
         let mut timed = true;
         while let Some(at) = effects.arm.take() {
             let thread = self.threads.load(Relaxed) > 0 && self.wake_first_thread();
@@ -317,7 +320,7 @@ impl Inner {
                 Arming::NoRuntime => timed = thread,
             }
         }
-        (effects, timed)
+        timed
     }
 
     /// The first thread that waits also waits for the time that is next, for all. Returns whether

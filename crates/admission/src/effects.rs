@@ -17,27 +17,20 @@ pub(crate) struct Effects {
 }
 
 impl Effects {
-    pub(crate) fn wake(&mut self, waker: Waker) {
+    #[inline]
+    pub(crate) fn wake(&mut self, waker: Option<Waker>) {
         if self.first.is_none() {
-            self.first = Some(waker);
+            self.first = waker;
         } else {
-            self.others.push(waker);
+            self.others.extend(waker);
         }
     }
 
     /// What followed from it.
     pub(crate) fn append(&mut self, later: Self) {
         self.arm = later.arm;
-        later
-            .first
-            .into_iter()
-            .chain(later.others)
-            .for_each(|waker| self.wake(waker));
-    }
-
-    /// Nobody here can keep the time: the head is woken to do it where it is polled.
-    pub(crate) fn wake_for_timer(&mut self, head: Option<Waker>) {
-        head.into_iter().for_each(|waker| self.wake(waker));
+        self.wake(later.first);
+        self.others.extend(later.others);
     }
 
     pub(crate) fn drop_later(&mut self, waker: Option<Waker>) {
@@ -45,10 +38,13 @@ impl Effects {
     }
 
     /// Wakes in the order of granting.
+    #[inline]
     pub(crate) fn wake_all(self) {
-        self.first
-            .into_iter()
-            .chain(self.others)
-            .for_each(Waker::wake);
+        if let Some(first) = self.first {
+            first.wake();
+        }
+        for other in self.others {
+            other.wake();
+        }
     }
 }

@@ -46,6 +46,7 @@ mod bucket;
 mod door;
 mod drain;
 mod effects;
+mod granted;
 #[cfg(test)]
 mod models;
 mod permit;
@@ -53,6 +54,7 @@ mod primitives;
 mod queue;
 mod ring;
 mod timer;
+mod waiter;
 mod word;
 
 pub use acquire::Acquire;

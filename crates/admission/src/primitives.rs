@@ -1,6 +1,7 @@
 //! The atomics and the lock that [`Admission`](crate::admission::Admission) is generic over, so
 //! that model checkers run the shipped code.
 
+use std::fmt;
 use std::ops::DerefMut;
 use std::sync::atomic::Ordering;
 
@@ -11,7 +12,7 @@ pub(crate) trait Primitives: 'static {
 }
 
 /// A 64-bit atomic.
-pub(crate) trait AtomicWord: Send + Sync {
+pub(crate) trait AtomicWord: fmt::Debug + Send + Sync {
     fn new(value: u64) -> Self;
     fn load(&self, order: Ordering) -> u64;
     fn store(&self, value: u64, order: Ordering);

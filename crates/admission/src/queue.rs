@@ -8,13 +8,20 @@ use std::task::Waker;
 
 use tidegate_core::Pace;
 
-use crate::admission::Entry;
-use crate::ring::{Ring, State, Ticket};
+use crate::granted::Granted;
+use crate::primitives::Primitives;
+use crate::ring::Ring;
+
+/// How often those are counted that may enter and have not come, in nanoseconds.
+const TICK: u64 = 50_000_000;
+/// How often it is looked at whether anybody has entered while others wait, in nanoseconds.
+const STALL: u64 = 1_000_000_000;
 
 /// Everything but the word and the bucket. Times are nanoseconds on the door's clock.
 #[derive(Debug)]
-pub(crate) struct Queue {
-    pub(crate) ring: Ring,
+pub(crate) struct Queue<P: Primitives> {
+    pub(crate) ring: Ring<P>,
+    pub(crate) granted: Granted<P>,
     pub(crate) pace: Option<Pace>,
     /// Nobody enters before; 0 when there is no pause.
     pub(crate) pause_until: u64,
@@ -81,10 +88,11 @@ impl Lease {
     }
 }
 
-impl Default for Queue {
+impl<P: Primitives> Default for Queue<P> {
     fn default() -> Self {
         Self {
             ring: Ring::default(),
+            granted: Granted::default(),
             pace: None,
             pause_until: 0,
             max_queue: usize::MAX,
@@ -105,22 +113,11 @@ impl Default for Queue {
     }
 }
 
-impl Queue {
+impl<P: Primitives> Queue<P> {
     /// The time, which never steps back.
     pub(crate) fn now(&mut self, now: &impl Fn() -> u64) -> u64 {
         self.clock = self.clock.max(now());
         self.clock
-    }
-
-    /// Takes what was granted to `ticket`, if anything was.
-    pub(crate) fn claim(&mut self, ticket: Ticket) -> Option<Entry> {
-        let place = self.ring.get(ticket)?;
-        let State::Granted { tokens, .. } = place.state else {
-            return None;
-        };
-        let tokens = if tokens { place.cost } else { 0 };
-        self.ring.remove(ticket);
-        Some(Entry { tokens })
     }
 
     /// Whether a request may enter without the lock.
@@ -173,7 +170,7 @@ impl Queue {
     /// Nobody keeps the time. Returns the head's waker, for it to try where it is polled.
     pub(crate) fn head_without_timer(&mut self) -> Option<Waker> {
         self.armed = None;
-        self.ring.head().filter(|head| !head.thread)?.waker.clone()
+        self.ring.head_task().cloned()
     }
 
     /// Whether nobody has entered in the time between two looks, though somebody waits.
@@ -186,27 +183,28 @@ impl Queue {
         !entered && self.ring.waiting() > 0
     }
 
-    /// The earliest moment at which something may happen that nobody else brings about.
-    pub(crate) fn next_event(
-        &mut self,
-        tick: u64,
-        stall: u64,
-        now: &impl Fn() -> u64,
-    ) -> Option<u64> {
+    /// When the timer is to fire, if that is earlier than it would: at the earliest moment at which
+    /// something may happen that nobody else brings about.
+    #[inline]
+    pub(crate) fn arm(&mut self, now: &impl Fn() -> u64) -> Option<u64> {
         if self.ring.waiting() == 0 {
             return None;
         }
-        if self.ring.granted() > 0 && self.tick.is_none() {
-            self.tick = Some(self.now(now) + tick);
+        if self.tick.is_none() && !self.granted.is_empty() {
+            self.tick = Some(self.now(now) + TICK);
         }
         if self.stall.is_none() {
             self.entered = false;
-            self.stall = Some(self.now(now) + stall);
+            self.stall = Some(self.now(now) + STALL);
         }
-        let tick = self.tick.filter(|_| self.ring.granted() > 0);
-        [self.blocked_until, self.deadline, tick, self.stall]
-            .into_iter()
-            .flatten()
-            .min()
+        let mut next = self.armed.unwrap_or(u64::MAX);
+        for event in [self.blocked_until, self.deadline, self.tick, self.stall] {
+            next = next.min(event.unwrap_or(u64::MAX));
+        }
+        if self.armed == Some(next) {
+            return None;
+        }
+        self.armed = Some(next);
+        self.armed
     }
 }

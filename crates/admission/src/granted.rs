@@ -1,0 +1,54 @@
+//! Who may enter and has not come for it.
+
+use std::collections::VecDeque;
+
+use crate::primitives::Primitives;
+use crate::waiter::{State, Ticket};
+
+/// So many ticks without coming, and the next one is served.
+const PATIENCE: u8 = 3;
+
+/// Those that were granted, the longest ago first, until they have come for it.
+#[derive(Debug)]
+pub(crate) struct Granted<P: Primitives>(VecDeque<(Ticket<P>, u8)>);
+
+impl<P: Primitives> Default for Granted<P> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+impl<P: Primitives> Granted<P> {
+    #[inline]
+    pub(crate) fn push(&mut self, waiter: Ticket<P>) {
+        // Those that came are dropped as the next ones are granted.
+        while let Some((front, _)) = self.0.front()
+            && front.state() != State::Granted
+        {
+            self.0.pop_front();
+        }
+        self.0.push_back((waiter, 0));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Counts a tick for everyone, and passes over those that have not come for too many. Returns
+    /// how many places and tokens they held.
+    pub(crate) fn tick(&mut self) -> (u64, u64) {
+        let (mut places, mut tokens) = (0, 0);
+        self.0.retain_mut(|(waiter, ticks)| {
+            *ticks += 1;
+            if *ticks >= PATIENCE
+                && let Some(entry) = waiter.take(State::PassedOver)
+            {
+                places += 1;
+                tokens += u64::from(entry.tokens);
+            }
+            waiter.state() == State::Granted
+        });
+        self.0.shrink_to(2 * self.0.len());
+        (places, tokens)
+    }
+}
