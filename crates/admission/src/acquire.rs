@@ -1,3 +1,8 @@
+#![expect(
+    clippy::inline_always,
+    reason = "the fast path of every request: a tenth of its instructions, see `benches/overhead`"
+)]
+
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +14,7 @@ use crate::admission::{Entered, Entry, Request};
 use crate::door::Door;
 use crate::permit::Permit;
 use crate::primitives::Std;
-use crate::waiter::Ticket;
+use crate::waiter::{State, Ticket};
 
 /// The wait at a [`Door`]. Holds neither permit nor place before it is polled; dropped, it leaves
 /// the queue and passes on what it was granted.
@@ -19,31 +24,22 @@ pub struct Acquire {
     door: Option<Door>,
     /// While it waits.
     ticket: Option<Ticket<Std>>,
-    cost: u32,
-    phase: Phase,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
-    Outside,
-    /// It holds a place, and its cost in tokens if there was a pace.
-    Inside {
-        tokens: bool,
-    },
-    /// The same, and the request went out.
-    Sent {
-        tokens: bool,
-    },
+    /// Outside, what it costs; inside, how many tokens it has taken.
+    tokens: u32,
+    inside: bool,
+    /// The request went out.
+    sent: bool,
 }
 
 impl Acquire {
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(door: Door, cost: u32) -> Self {
         Self {
             door: Some(door),
             ticket: None,
-            cost,
-            phase: Phase::Outside,
+            tokens: cost,
+            inside: false,
+            sent: false,
         }
     }
 
@@ -58,14 +54,14 @@ impl Acquire {
     ///
     /// If its permit was taken; and outside of a tokio runtime with time enabled, if only time can
     /// let it in.
-    #[inline]
+    #[inline(always)]
     pub fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Box<Refused>>> {
-        if self.phase != Phase::Outside {
+        if self.inside {
             return Poll::Ready(Ok(()));
         }
         if let (None, Some(door)) = (&self.ticket, &self.door) {
             let inner = door.inner();
-            if let Some(entry) = inner.admission.try_enter(self.cost, || inner.now()) {
+            if let Some(entry) = inner.admission.try_enter(self.tokens, || inner.now()) {
                 self.enter(entry);
                 return Poll::Ready(Ok(()));
             }
@@ -74,32 +70,27 @@ impl Acquire {
     }
 
     /// The request goes out: from now on its tokens are spent.
-    #[inline]
+    #[inline(always)]
     pub fn sent(&mut self) {
-        if let Phase::Inside { tokens } = self.phase {
-            self.phase = Phase::Sent { tokens };
-        }
+        self.sent = true;
     }
 
     /// The permit, once it has [entered](Self::poll_enter).
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self) -> Option<Permit> {
-        let tokens = match self.phase {
-            Phase::Outside => return None,
-            Phase::Inside { tokens } | Phase::Sent { tokens } => tokens,
-        };
-        self.phase = Phase::Outside;
-        let tokens = if tokens { self.cost } else { 0 };
-        self.door
-            .take()
-            .map(|door| Permit::new(door, Entry { tokens }))
+        if !self.inside {
+            return None;
+        }
+        self.inside = false;
+        let tokens = self.tokens;
+        let door = self.door.take()?;
+        Some(Permit::new(door, Entry { tokens }))
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, entry: Entry) {
-        self.phase = Phase::Inside {
-            tokens: entry.tokens > 0,
-        };
+        self.inside = true;
+        self.tokens = entry.tokens;
     }
 
     #[cold]
@@ -111,6 +102,11 @@ impl Acquire {
             .expect("not polled after its permit was taken");
         let inner = door.inner();
         let entered = if let Some(ticket) = &self.ticket {
+            if let Some(entry) = ticket.take(State::Taken) {
+                self.ticket = None;
+                self.enter(entry);
+                return Poll::Ready(Ok(()));
+            }
             let (poll, effects) = inner
                 .admission
                 .poll(ticket, context.waker(), || inner.now());
@@ -118,7 +114,7 @@ impl Acquire {
             ready!(poll)
         } else {
             let request = Request {
-                cost: self.cost,
+                cost: self.tokens,
                 waker: Some(context.waker()),
                 thread: false,
             };
@@ -152,21 +148,10 @@ impl Acquire {
             let effects = inner.admission.cancel(ticket, || inner.now());
             inner.apply(effects);
         }
-        let sent = matches!(self.phase, Phase::Sent { .. });
         match self.take() {
-            Some(permit) if !sent => permit.give_back(),
+            Some(permit) if !self.sent => permit.give_back(),
             permit => drop(permit),
         }
-    }
-}
-
-impl fmt::Debug for Acquire {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Acquire")
-            .field("cost", &self.cost)
-            .field("waiting", &self.ticket.is_some())
-            .field("inside", &(self.phase != Phase::Outside))
-            .finish_non_exhaustive()
     }
 }
 
@@ -188,8 +173,18 @@ impl Future for Acquire {
 impl Drop for Acquire {
     #[inline]
     fn drop(&mut self) {
-        if self.ticket.is_some() || self.phase != Phase::Outside {
+        if self.ticket.is_some() || self.inside {
             self.give_up();
         }
+    }
+}
+
+impl fmt::Debug for Acquire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Acquire")
+            .field("tokens", &self.tokens)
+            .field("waiting", &self.ticket.is_some())
+            .field("inside", &self.inside)
+            .finish_non_exhaustive()
     }
 }

@@ -21,8 +21,8 @@ impl Effects {
     pub(crate) fn wake(&mut self, waker: Option<Waker>) {
         if self.first.is_none() {
             self.first = waker;
-        } else {
-            self.others.extend(waker);
+        } else if let Some(waker) = waker {
+            self.others.push(waker);
         }
     }
 
@@ -43,8 +43,8 @@ impl Effects {
         if let Some(first) = self.first {
             first.wake();
         }
-        for other in self.others {
-            other.wake();
+        if !self.others.is_empty() {
+            self.others.into_iter().for_each(Waker::wake);
         }
     }
 }

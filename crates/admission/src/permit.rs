@@ -18,6 +18,10 @@ pub struct Permit {
 }
 
 impl Permit {
+    #[expect(
+        clippy::inline_always,
+        reason = "half of a call's cost otherwise, see `benches/overhead`"
+    )]
     #[inline(always)]
     pub(crate) fn new(door: Door, entry: Entry) -> Self {
         Self {
