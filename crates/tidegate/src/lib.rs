@@ -9,3 +9,8 @@ pub use tidegate_core::{
     per_minute, per_second,
 };
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
+
+/// The stacks of the README compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
