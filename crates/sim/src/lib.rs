@@ -1,4 +1,4 @@
-//! A deterministic simulator in virtual time for control laws.
+#![doc = include_str!("../README.md")]
 
 mod clock;
 mod engine;

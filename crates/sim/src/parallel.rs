@@ -3,6 +3,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Applies `f` to each item on so many threads; the answers stand in the order of the items.
+///
+/// # Panics
+///
+/// If `f` does.
 pub fn parallel<T: Sync, R: Send>(
     threads: usize,
     items: &[T],

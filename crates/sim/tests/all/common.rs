@@ -103,8 +103,7 @@ pub(crate) fn told(scenario: &Scenario, setting: Setting) -> Vec<Told> {
     let notes = Notes::default();
     let maker = |seat: &Seat| -> Box<dyn Controller> { Box::new(Spy::new(seat, setting, &notes)) };
     run(scenario, 1, &maker);
-    let told = notes.lock().unwrap().clone();
-    told
+    notes.lock().unwrap().clone()
 }
 
 /// The samples among them, with when each was told, in milliseconds.

@@ -4,6 +4,8 @@ mod clients;
 mod command;
 mod common;
 mod errors;
+mod fidelity;
+mod oracle;
 mod queueing;
 mod refusals;
 mod steps;

@@ -83,15 +83,16 @@ fn pieces(text: &[PieceText]) -> Result<Vec<Piece>, Wrong> {
 }
 
 fn dumps(text: &[DumpText]) -> Result<Vec<Dump>, Wrong> {
-    let dump = |dump: &DumpText| match dump.requests.get_ref().0 {
-        requests @ 0..=DUMP => Ok(Dump {
+    let dump = |dump: &DumpText| {
+        let requests = dump.requests.get_ref().0;
+        if requests > DUMP {
+            let words = format!("expected at most {DUMP} requests at once, not {requests}");
+            return Err(Wrong::at(dump.requests.span(), words));
+        }
+        Ok(Dump {
             at: dump.at.0,
             requests: u64::from(requests),
-        }),
-        _ => {
-            let words = format!("expected at most {DUMP} requests at once");
-            Err(Wrong::at(dump.requests.span(), words))
-        }
+        })
     };
     text.iter().map(dump).collect()
 }
