@@ -1,0 +1,97 @@
+use clap::Parser;
+
+use crate::strategy::Strategy;
+use crate::upstream;
+use crate::urls::Urls;
+
+/// Sends many requests to an upstream that overloads, once per strategy, and compares.
+///
+/// The upstream is a process of its own on loopback: 16 workers, a queue of 16, exponential service
+/// times with a mean of 20 ms, 503 when the queue is full.
+#[derive(Debug, Parser)]
+#[command(name = "batch", after_long_help = COLUMNS)]
+pub(crate) struct Arguments {
+    /// How many requests each strategy has to bring home. Default: 10000; with --urls one for each
+    /// of them, and if it is more than that, they are gone through again.
+    #[arg(long, value_name = "N", value_parser = above_zero, allow_negative_numbers = true)]
+    pub(crate) requests: Option<usize>,
+
+    /// Strategies, separated by commas, one after the other.
+    #[arg(
+        long,
+        value_name = "A,B",
+        value_delimiter = ',',
+        default_value = "none,gate"
+    )]
+    pub(crate) strategies: Vec<Strategy>,
+
+    /// How many requests the gate lets be in flight. The default is Little's law for the embedded
+    /// upstream: 800 a second, 20 ms each.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = above_zero,
+        allow_negative_numbers = true,
+        default_value_t = upstream::best_limit().get()
+    )]
+    pub(crate) limit: usize,
+
+    /// Of the service times of the embedded upstream.
+    #[arg(
+        long,
+        value_name = "N",
+        allow_negative_numbers = true,
+        default_value_t = 1
+    )]
+    pub(crate) seed: u64,
+
+    /// Fetches these URLs instead (GET): http or https, one per line. Empty lines and lines that begin
+    /// with # are skipped. The strategy `none` sends to all of them at once: mind whose server it is.
+    #[arg(long, value_name = "FILE", value_parser = Urls::read)]
+    pub(crate) urls: Option<Urls>,
+
+    /// Prints one JSON array with an object per strategy, and nothing else, to standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Is the embedded upstream.
+    #[arg(long, hide = true)]
+    pub(crate) upstream: bool,
+}
+
+const COLUMNS: &str = "\
+What is counted, of the requests by how each ended at last:
+  succeeded       answered with 2xx, to the end of the body
+  refused         never succeeded; the last answer was 503 or 429
+  failed          never succeeded; the last try failed in another way: another status, no connection,
+                  a broken body, nothing whole within 10 seconds
+                  requests = succeeded + refused + failed
+  sent            every send, later tries included; a redirect is followed within one. What this
+                  machine had no file descriptor or local port for was not sent: such requests end
+                  as failed, and a line on standard error says so
+  seconds         from the first send to the last end
+  p50, p99        latency of the answers that succeeded, in milliseconds, from the send to the end of
+                  the body, without the wait at the gate; null if there are none
+  peak in flight  the most requests inside the embedded upstream at once, as it saw it itself; null
+                  with --urls, since their servers do not tell
+
+Exit code 2, with nothing sent, if an argument is wrong; 1 if the upstream or the output breaks.";
+
+fn above_zero(text: &str) -> Result<usize, &'static str> {
+    text.parse()
+        .ok()
+        .filter(|number| *number > 0)
+        .ok_or("it is a whole number above zero")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        Arguments::command().debug_assert();
+    }
+}

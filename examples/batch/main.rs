@@ -1,0 +1,123 @@
+//! Ten thousand requests to an upstream that overloads: what becomes of them when they are sent all
+//! at once, and what behind a gate.
+//!
+//! ```console
+//! $ cargo run --release --example batch
+//! $ cargo run --release --example batch -- --help
+//! ```
+
+mod arguments;
+mod attempt;
+mod clock;
+mod progress;
+mod queue;
+mod run;
+mod stack;
+mod strategy;
+mod summary;
+mod tally;
+mod upstream;
+mod urls;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Parser;
+use tidegate_testkit::raise_descriptor_limit;
+use tokio::runtime::Runtime;
+
+use crate::arguments::Arguments;
+use crate::progress::Progress;
+use crate::run::Run;
+use crate::strategy::Strategy;
+use crate::summary::Summary;
+use crate::upstream::UpstreamProcess;
+use crate::urls::Urls;
+
+/// Descriptors that are not connections: standard streams, the runtime's, the upstream's listener.
+const RESERVED: usize = 32;
+
+/// Where the limit cannot be read: what the strictest common system allows.
+const FEWEST_DESCRIPTORS: u64 = 256;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = if arguments.upstream {
+        upstream::serve(arguments.seed)
+    } else {
+        compare(&arguments)
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn compare(arguments: &Arguments) -> anyhow::Result<()> {
+    let runtime = Runtime::new().context("cannot start the runtime")?;
+    let most = most_connections();
+    let summaries = arguments
+        .strategies
+        .iter()
+        .map(|strategy| run(arguments, *strategy, most, &runtime))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    let text = if arguments.json {
+        serde_json::to_string_pretty(&summaries)? + "\n"
+    } else {
+        summary::table(&summaries)
+    };
+    io::stdout()
+        .write_all(text.as_bytes())
+        .context("cannot write to standard output")
+}
+
+fn run(
+    arguments: &Arguments,
+    strategy: Strategy,
+    most: usize,
+    runtime: &Runtime,
+) -> anyhow::Result<Summary> {
+    let mut upstream = match arguments.urls {
+        Some(_) => None,
+        None => Some(UpstreamProcess::start(arguments.seed).context("cannot start the upstream")?),
+    };
+    let urls = match (&arguments.urls, &upstream) {
+        (Some(urls), _) => urls.clone(),
+        (None, Some(upstream)) => Urls::one(upstream.url()),
+        (None, None) => unreachable!("without URLs there is an upstream"),
+    };
+    let requests = arguments.requests.unwrap_or(urls.default_requests());
+    let stack = strategy.stack(attempt::client(upstream.is_none())?, arguments.limit);
+    if stack.window() > most && requests > most {
+        eprintln!(
+            "{strategy}: at most {most} requests at once: this process may not open more descriptors"
+        );
+    }
+    let progress = Progress::new(strategy, requests);
+    let tally = runtime.block_on(Run::new(stack, urls, requests, most).to_end(progress));
+    tally.tell_exhausted(strategy);
+    let report = upstream
+        .as_mut()
+        .map(UpstreamProcess::report)
+        .transpose()
+        .context("the upstream does not report")?;
+    if let Some(report) = &report {
+        report.tell_exhausted(strategy);
+    }
+    Ok(Summary::new(
+        strategy,
+        &tally,
+        report.map(|report| report.peak_in_flight),
+    ))
+}
+
+/// How many connections this process may have open, and so may the upstream's.
+fn most_connections() -> usize {
+    let descriptors = raise_descriptor_limit().unwrap_or(FEWEST_DESCRIPTORS);
+    let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
+    descriptors.saturating_sub(RESERVED).max(1)
+}

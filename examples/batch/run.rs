@@ -1,0 +1,86 @@
+use reqwest::{Method, Request};
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::attempt::{Ended, attempt};
+use crate::clock::now;
+use crate::progress::{Moment, Progress};
+use crate::queue::{Job, Queue};
+use crate::stack::Stack;
+use crate::tally::Tally;
+use crate::urls::Urls;
+
+/// The requests of one strategy on their way. There is a task for each one in the window only.
+#[derive(Debug)]
+pub(crate) struct Run {
+    stack: Stack,
+    urls: Urls,
+    most: usize,
+    queue: Queue,
+    tries: JoinSet<(Job, Ended)>,
+    tally: Tally,
+}
+
+impl Run {
+    /// `most` is how many there may be at once whatever the stack's window.
+    pub(crate) fn new(stack: Stack, urls: Urls, requests: usize, most: usize) -> Self {
+        Self {
+            stack,
+            urls,
+            most,
+            queue: Queue::new(requests),
+            tries: JoinSet::new(),
+            tally: Tally::new(),
+        }
+    }
+
+    pub(crate) async fn to_end(mut self, mut progress: Progress) -> Tally {
+        let started = now();
+        let mut ticks = interval(progress.period());
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        self.fill();
+        while !self.tries.is_empty() {
+            tokio::select! {
+                Some(ended) = self.tries.join_next() => {
+                    let (job, ended) = ended.expect("a try does not panic");
+                    self.end(job, ended);
+                    self.fill();
+                }
+                _ = ticks.tick() => progress.show(&self.moment()),
+            }
+        }
+        self.tally.took = now().duration_since(started);
+        self.tally
+    }
+
+    fn fill(&mut self) {
+        while self.tries.len() < self.stack.window().min(self.most) {
+            let Some(job) = self.queue.next() else { return };
+            let request = Request::new(Method::GET, self.urls.of(job.index).clone());
+            let stack = self.stack.clone();
+            self.tries
+                .spawn(async move { (job, attempt(stack, request).await) });
+        }
+    }
+
+    fn end(&mut self, job: Job, ended: Ended) {
+        self.tally.tried(ended);
+        let succeeded = matches!(ended, Ended::Succeeded { .. });
+        if succeeded || job.tries == self.stack.retries() {
+            self.tally.ended(ended);
+        } else {
+            let tries = job.tries + 1;
+            self.queue.put_back(Job { tries, ..job });
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        let steer = self.stack.steer().map(|steer| steer.snapshot());
+        Moment {
+            done: self.tally.done(),
+            limit: steer.map(|steer| steer.limit),
+            in_flight: steer.map_or(self.tries.len(), |steer| steer.in_flight),
+            failures: self.tally.failures,
+        }
+    }
+}

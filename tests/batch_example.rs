@@ -1,0 +1,286 @@
+//! The example `batch` as a program: what it prints, and what it does with bad input.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Map, Value};
+use tidegate_testkit::{Response, Upstream};
+
+const KEYS: [&str; 10] = [
+    "failed",
+    "p50_ms",
+    "p99_ms",
+    "peak_in_flight",
+    "refused",
+    "requests",
+    "seconds",
+    "sent",
+    "strategy",
+    "succeeded",
+];
+
+/// Built by `cargo test` beside the tests.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.parent().and_then(Path::parent).unwrap();
+    let program = profile
+        .join("examples")
+        .join(format!("batch{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        program.exists(),
+        "{} is not there: `cargo build --example batch` builds it, and so does `cargo test` for all targets",
+        program.display()
+    );
+    program
+}
+
+fn batch(arguments: &[&str]) -> Output {
+    Command::new(program()).args(arguments).output().unwrap()
+}
+
+/// What it prints with `--json`, after it was checked to be nothing else.
+fn json(arguments: &[&str]) -> Vec<Map<String, Value>> {
+    rows(&batch(&[arguments, &["--json"]].concat()))
+}
+
+fn rows(output: &Output) -> Vec<Map<String, Value>> {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let rows: Vec<Map<_, _>> = serde_json::from_slice(&output.stdout).unwrap();
+    for row in &rows {
+        let mut keys: Vec<_> = row.keys().collect();
+        keys.sort();
+        assert_eq!(keys, KEYS);
+        let ended = ["succeeded", "refused", "failed"].map(|key| count(row, key));
+        assert_eq!(ended.iter().sum::<u64>(), count(row, "requests"));
+    }
+    rows
+}
+
+fn count(row: &Map<String, Value>, key: &str) -> u64 {
+    row[key].as_u64().unwrap()
+}
+
+fn first_line(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    text.lines().next().unwrap_or_default().to_owned()
+}
+
+/// A file with these lines. Its name is for one test.
+fn url_file(name: &str, lines: &[&str]) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::write(&path, lines.join("\n")).unwrap();
+    path
+}
+
+#[test]
+fn all_at_once_most_are_refused_and_behind_a_gate_none() {
+    let rows = json(&["--requests", "400"]);
+    let [none, gate] = &rows[..] else {
+        panic!("two strategies, not {rows:?}");
+    };
+    assert_eq!(
+        (&none["strategy"], &gate["strategy"]),
+        (&"none".into(), &"gate".into())
+    );
+
+    assert_eq!((count(none, "requests"), count(none, "sent")), (400, 400));
+    assert!(count(none, "refused") > 200 && count(none, "failed") == 0);
+    assert!(count(none, "peak_in_flight") > 16);
+
+    assert_eq!((count(gate, "succeeded"), count(gate, "sent")), (400, 400));
+    assert!(count(gate, "peak_in_flight") <= 16);
+    let quantiles = ["p50_ms", "p99_ms"].map(|key| gate[key].as_f64().unwrap());
+    assert!(0.1 < quantiles[0] && quantiles[0] < quantiles[1]);
+    assert!(gate["seconds"].as_f64().unwrap() > 0.1);
+}
+
+#[test]
+fn the_upstream_never_sees_more_than_the_limit() {
+    for limit in ["1", "5"] {
+        let rows = json(&[
+            "--requests=60",
+            "--strategies=gate",
+            "--limit",
+            limit,
+            "--seed=7",
+        ]);
+        assert_eq!(count(&rows[0], "succeeded"), 60);
+        assert_eq!(count(&rows[0], "peak_in_flight").to_string(), limit);
+    }
+}
+
+#[test]
+fn strategies_run_in_the_order_they_are_named() {
+    let rows = json(&["--requests=20", "--strategies=gate,none,gate"]);
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| row["strategy"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["gate", "none", "gate"]);
+}
+
+#[test]
+fn without_json_it_prints_a_table_and_progress_in_lines() {
+    let output = batch(&["--requests", "50"]);
+    let table = String::from_utf8(output.stdout).unwrap();
+    let firsts = table
+        .lines()
+        .map(|line| line.split_whitespace().next().unwrap());
+    assert_eq!(firsts.collect::<Vec<_>>(), ["strategy", "none", "gate"]);
+    for line in String::from_utf8(output.stderr).unwrap().lines() {
+        assert!(line.contains("/50  ") && line.contains(" limit"), "{line}");
+        assert!(
+            line.contains(", in flight ") && line.contains(", failures "),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn bad_input_is_told_in_the_first_line_with_exit_code_2() {
+    let upstream = Upstream::unlimited().start_on_thread();
+    let good = upstream.uri();
+    let not_url = url_file("not-url.txt", &[good, "", "# a comment", "not a URL", good]);
+    let ftp = url_file("ftp.txt", &[good, "ftp://127.0.0.1/"]);
+    let empty = url_file("empty.txt", &["# nothing", "", "   "]);
+    let [not_url, ftp, empty] = [&not_url, &ftp, &empty].map(|path| path.to_str().unwrap());
+    let whole = "it is a whole number above zero";
+    for (arguments, told) in [
+        (
+            &["--urls", "/nonexistent/urls.txt"][..],
+            &["/nonexistent/urls.txt", "cannot read it"][..],
+        ),
+        (
+            &["--urls", not_url],
+            &[not_url, "line 4", "\"not a URL\" is not a URL"],
+        ),
+        (&["--urls", ftp], &[ftp, "line 2", "neither http nor https"]),
+        (&["--urls", empty], &[empty, "there is no URL in it"]),
+        (
+            &["--urls", env!("CARGO_TARGET_TMPDIR")],
+            &["cannot read it"],
+        ),
+        (
+            &["--strategies", "none,nonsense"],
+            &["'nonsense'", "--strategies"],
+        ),
+        (&["--strategies", ""], &["--strategies"]),
+        (&["--requests", "0"], &["'0'", "--requests", whole]),
+        (&["--requests", "-5"], &["'-5'", "--requests", whole]),
+        (&["--requests", "many"], &["'many'", "--requests", whole]),
+        (&["--limit", "0"], &["'0'", "--limit", whole]),
+        (&["--limit=-1"], &["'-1'", "--limit", whole]),
+        (&["--seed", "x"], &["'x'", "--seed"]),
+        (&["--frobnicate"], &["--frobnicate"]),
+    ] {
+        let output = batch(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(output.stdout.is_empty());
+        let line = first_line(&output.stderr);
+        for part in told {
+            assert!(line.contains(part), "{part:?} is not in {line:?}");
+        }
+    }
+    assert_eq!(upstream.report().arrivals, 0);
+}
+
+#[test]
+fn urls_of_a_file_are_fetched_instead() {
+    let upstream = Upstream::unlimited()
+        .respond(|_| Response::new(200).body("hello"))
+        .start_on_thread();
+    let [a, b] = ["a", "b"].map(|path| format!("{}/{path}", upstream.uri()));
+    let file = url_file("fetched.txt", &["# two", &a, "", &format!("  {b}  ")]);
+    let file = file.to_str().unwrap();
+
+    let rows = json(&["--urls", file]);
+    for row in &rows {
+        assert_eq!((count(row, "requests"), count(row, "succeeded")), (2, 2));
+        assert_eq!(row["peak_in_flight"], Value::Null);
+    }
+    let rows = json(&["--urls", file, "--requests", "5", "--strategies", "gate"]);
+    assert_eq!(count(&rows[0], "succeeded"), 5);
+
+    let by_key = upstream.report().by_key;
+    assert_eq!((by_key["/a"], by_key["/b"]), (2 + 3, 2 + 2));
+}
+
+#[test]
+fn what_does_not_succeed_is_sent_once_without_a_gate_and_six_times_behind_one() {
+    let upstream = Upstream::unlimited()
+        .respond(|request| match request.uri().path() {
+            "/busy" => Response::new(503),
+            "/slower" => Response::new(429),
+            "/missing" => Response::new(404),
+            _ => Response::new(200).chunk("hel").abort().chunk("lo").sized(),
+        })
+        .start_on_thread();
+    let uris =
+        ["busy", "slower", "missing", "broken"].map(|path| format!("{}/{path}", upstream.uri()));
+    let closed = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let file = url_file(
+        "unsuccessful.txt",
+        &[
+            &uris[0],
+            &uris[1],
+            &uris[2],
+            &uris[3],
+            &format!("http://{closed}/"),
+        ],
+    );
+
+    let rows = json(&["--urls", file.to_str().unwrap()]);
+    for (row, sends) in rows.iter().zip([1, 6]) {
+        let ended = ["succeeded", "refused", "failed"].map(|key| count(row, key));
+        assert_eq!(ended, [0, 2, 3]);
+        assert_eq!(count(row, "sent"), 5 * sends);
+        assert_eq!(
+            (&row["p50_ms"], &row["p99_ms"]),
+            (&Value::Null, &Value::Null)
+        );
+    }
+    assert!(upstream.report().by_key.values().all(|sent| *sent == 1 + 6));
+}
+
+#[test]
+#[cfg(unix)]
+fn with_few_descriptors_fewer_are_sent_at_once_and_it_says_so() {
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -n 64 && exec \"$0\" --requests 300 --strategies none --json",
+        ])
+        .arg(program())
+        .output()
+        .unwrap();
+    let told = first_line(&output.stderr);
+    assert!(
+        told.starts_with("none: at most 32 requests at once"),
+        "{told}"
+    );
+    let rows = rows(&output);
+    assert_eq!(
+        (count(&rows[0], "sent"), count(&rows[0], "failed")),
+        (300, 0)
+    );
+}
+
+#[test]
+fn the_embedded_upstream_ends_with_the_other_end_of_its_input() {
+    let mut upstream = Command::new(program())
+        .arg("--upstream")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(upstream.stdin.take());
+    let output = upstream.wait_with_output().unwrap();
+    assert!(output.status.success());
+    assert!(first_line(&output.stdout).starts_with("http://127.0.0.1:"));
+}
