@@ -6,7 +6,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use tidegate_core::Refused;
 
@@ -66,7 +66,17 @@ impl Acquire {
                 return Poll::Ready(Ok(()));
             }
         }
-        self.poll_slow(context)
+        self.poll_slow(context.waker(), false)
+    }
+
+    /// The same for a thread that parks, and keeps the time where nobody else does.
+    pub(crate) fn poll_in_thread(&mut self, waker: &Waker) -> Poll<Result<(), Box<Refused>>> {
+        self.poll_slow(waker, true)
+    }
+
+    /// While it waits.
+    pub(crate) fn ticket(&self) -> Option<&Ticket<Std>> {
+        self.ticket.as_ref()
     }
 
     /// The request goes out: from now on its tokens are spent.
@@ -95,28 +105,24 @@ impl Acquire {
 
     #[cold]
     #[inline(never)]
-    fn poll_slow(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Box<Refused>>> {
+    fn poll_slow(&mut self, waker: &Waker, thread: bool) -> Poll<Result<(), Box<Refused>>> {
         let door = self
             .door
             .as_ref()
             .expect("not polled after its permit was taken");
         let inner = door.inner();
-        let entered = if let Some(ticket) = &self.ticket {
+        let (entered, effects) = if let Some(ticket) = &self.ticket {
             if let Some(entry) = ticket.take(State::Taken) {
                 self.ticket = None;
                 self.enter(entry);
                 return Poll::Ready(Ok(()));
             }
-            let (poll, effects) = inner
-                .admission
-                .poll(ticket, context.waker(), || inner.now());
-            inner.apply_in_task(effects);
-            ready!(poll)
+            inner.admission.poll(ticket, waker, || inner.now())
         } else {
             let request = Request {
                 cost: self.tokens,
-                waker: Some(context.waker()),
-                thread: false,
+                waker: Some(waker),
+                thread,
             };
             let (entered, effects) = inner.admission.enter(request, || inner.now());
             let entered = match entered {
@@ -127,15 +133,23 @@ impl Acquire {
                     Poll::Pending
                 }
             };
-            inner.apply_in_task(effects);
-            ready!(entered)
+            (entered, effects)
         };
-        self.ticket = None;
-        Poll::Ready(match entered {
-            Ok(entry) => {
-                self.enter(entry);
-                Ok(())
-            }
+        // Before anybody is woken: what it has is not lost if a waker panics.
+        if entered.is_ready() {
+            self.ticket = None;
+        }
+        if let Poll::Ready(Ok(entry)) = entered {
+            self.inside = true;
+            self.tokens = entry.tokens;
+        }
+        if thread {
+            inner.apply(effects);
+        } else {
+            inner.apply_in_task(effects, entered.is_pending());
+        }
+        Poll::Ready(match ready!(entered) {
+            Ok(_) => Ok(()),
             Err(refusal) => Err(Box::new(inner.refused(refusal))),
         })
     }

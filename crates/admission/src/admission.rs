@@ -100,7 +100,8 @@ impl<P: Primitives> Admission<P> {
         if !Word(word).is_paced() {
             return Some(Entry { tokens: 0 });
         }
-        if self.bucket.take(cost, now(), 0).is_ok() {
+        let now = now();
+        if self.bucket.take(cost, now, now).is_ok() {
             return Some(Entry { tokens: cost });
         }
         self.word.fetch_sub(ONE, Release);
@@ -141,8 +142,12 @@ impl<P: Primitives> Admission<P> {
         now: impl Fn() -> u64,
     ) -> (Entered<P>, Effects) {
         let mut effects = Effects::default();
+        // Outside of the lock: it may run anything.
+        let waker = request.waker.cloned();
         let mut queue = self.queue.lock();
         if queue.closed {
+            // The place that it has just given up for want of tokens may have been the last.
+            self.settle(&mut queue, &now, &mut effects);
             return (Entered::No(Why::Closed.into()), effects);
         }
         self.set_slow();
@@ -150,14 +155,14 @@ impl<P: Primitives> Admission<P> {
             u64::MAX => u64::MAX,
             max_wait => queue.now(&now).saturating_add(max_wait),
         };
-        // Whoever stands behind one that waits for a place to be left waits too.
-        let waits = queue.ring.waiting() > 0 && queue.blocked_until.is_none();
-        let ticket = queue.ring.push(
-            request.cost,
-            deadline,
-            request.thread,
-            request.waker.cloned(),
-        );
+        // Whoever stands behind one that waits for a place to be left waits too. There is one if
+        // the fast path had taken it and found no tokens.
+        let waits = queue.ring.waiting() > 0
+            && queue.blocked_until.is_none()
+            && !Word(self.word.load(Relaxed)).has_room();
+        let ticket = queue
+            .ring
+            .push(request.cost, deadline, request.thread, waker);
         if !waits {
             self.advance(&mut queue, Spare(false), &now, &mut effects);
         }
@@ -165,10 +170,7 @@ impl<P: Primitives> Admission<P> {
             Some(entry) => Entered::Yes(entry),
             None => match self.may_not_wait(&mut queue, request, deadline, &now) {
                 None => {
-                    if deadline != u64::MAX {
-                        queue.deadline =
-                            Some(queue.deadline.map_or(deadline, |at| at.min(deadline)));
-                    }
+                    queue.expect(deadline);
                     Entered::Waits(ticket)
                 }
                 Some(refusal) => {
@@ -199,23 +201,24 @@ impl<P: Primitives> Admission<P> {
         } else {
             Why::WaitTooLong
         };
-        let turn = self.turn(queue, request.cost);
-        if why == Why::WaitTooLong && turn.is_none_or(|at| at <= deadline) {
+        let now = queue.now(now);
+        let turn = self.turn(queue, request.cost, now);
+        if why == Why::WaitTooLong && turn <= deadline {
             return None;
         }
-        let wait = turn.map(|at| at.saturating_sub(queue.now(now)));
+        let wait = turn.checked_sub(now).filter(|&wait| wait > 0);
         Some(Refusal { why, wait })
     }
 
     /// When the last in the queue, of that cost, can enter at the earliest, as far as pause and pace
     /// tell.
-    fn turn(&self, queue: &Queue<P>, cost: u32) -> Option<u64> {
-        let pause = (queue.pause_until != 0).then_some(queue.pause_until);
+    fn turn(&self, queue: &Queue<P>, cost: u32, now: u64) -> u64 {
+        let from = now.max(queue.pause_until);
         let ahead = queue.ring.cost().saturating_sub(u64::from(cost));
-        let tokens = queue
-            .pace
-            .map(|_| self.bucket.due_behind(ahead, u64::from(cost)));
-        pause.max(tokens)
+        match queue.pace {
+            Some(_) => self.bucket.due_behind(ahead, u64::from(cost), from),
+            None => from,
+        }
     }
 
     /// Comes for what was granted, or goes on waiting. Takes the lock only for the latter.
@@ -229,15 +232,25 @@ impl<P: Primitives> Admission<P> {
         if let Some(entry) = ticket.take(State::Taken) {
             return (Poll::Ready(Ok(entry)), effects);
         }
+        let mut fresh = None;
         let mut queue = self.queue.lock();
+        if !queue.ring.knows(ticket, waker) {
+            // Outside of the lock: it may run anything.
+            drop(queue);
+            fresh = Some(waker.clone());
+            queue = self.queue.lock();
+        }
         let passed_over = ticket.state() == State::PassedOver;
         if passed_over && queue.closed {
             ticket.set(State::Closed);
         } else if passed_over {
             queue.ring.return_to_front(ticket);
+            queue.expect(ticket.deadline);
             self.set_slow();
         }
-        effects.drop_later(queue.ring.set_waker(ticket, waker));
+        if let Some(fresh) = fresh {
+            effects.drop_later(queue.ring.set_waker(ticket, fresh));
+        }
         if passed_over {
             self.advance(&mut queue, Spare(false), &now, &mut effects);
         }
@@ -265,16 +278,13 @@ impl<P: Primitives> Admission<P> {
         effects
     }
 
-    /// Does what is due: refuses those that waited as long as they may, passes over those that were
-    /// granted and did not come, lets in whom time lets in.
+    /// Does what is due: passes over those that were granted and did not come, lets in whom time
+    /// lets in, refuses those that waited as long as they may.
     pub(crate) fn on_timer(&self, now: impl Fn() -> u64) -> Effects {
         let mut effects = Effects::default();
         let mut queue = self.queue.lock();
         let time = queue.now(&now);
         queue.armed = None;
-        if queue.deadline.is_some_and(|at| at <= time) {
-            queue.deadline = queue.ring.expire(time, |waker| effects.wake(Some(waker)));
-        }
         if queue.tick.is_some_and(|at| at <= time) {
             queue.tick = None;
             let (places, tokens) = queue.granted.tick();
@@ -282,6 +292,10 @@ impl<P: Primitives> Admission<P> {
             self.refund(tokens);
         }
         self.advance(&mut queue, Spare(false), &now, &mut effects);
+        if queue.deadline.is_some_and(|at| at <= time) {
+            queue.deadline = queue.ring.expire(time, |waker| effects.wake(Some(waker)));
+            self.advance(&mut queue, Spare(false), &now, &mut effects);
+        }
         effects.stalled = queue.has_stalled(time);
         self.settle(&mut queue, &now, &mut effects);
         effects
@@ -357,6 +371,8 @@ impl<P: Primitives> Admission<P> {
 
     /// Whether nobody is inside and nobody waits; if not, `waker` is woken when that is so.
     pub(crate) fn poll_drained(&self, waker: &Waker) -> Poll<()> {
+        // Outside of the lock: it may run anything.
+        let waker = waker.clone();
         let mut queue = self.queue.lock();
         self.set_slow();
         let drained = self.is_empty(&queue);
@@ -364,20 +380,27 @@ impl<P: Primitives> Admission<P> {
             self.clear_slow_if_idle(&queue);
             return Poll::Ready(());
         }
-        if !queue.drainers.iter().any(|known| known.will_wake(waker)) {
-            queue.drainers.push(waker.clone());
+        if !queue.drainers.iter().any(|known| known.will_wake(&waker)) {
+            queue.drainers.push(waker);
         }
         Poll::Pending
     }
 
     /// Ends one permit at `at`, even if its holder does not.
-    pub(crate) fn lease(&self, at: u64) -> Arc<Lease> {
-        self.queue.lock().lease(at)
+    pub(crate) fn lease(&self, at: u64, now: impl Fn() -> u64) -> (Arc<Lease>, Effects) {
+        self.locked(now, |_, queue| queue.lease(at))
     }
 
     /// Runs `change` on the queue, and looks at the settings or counts in it.
     pub(crate) fn with_queue<T>(&self, change: impl FnOnce(&mut Queue<P>) -> T) -> T {
         change(&mut self.queue.lock())
+    }
+
+    /// When so many tokens are there, if nobody takes any.
+    #[cfg(test)]
+    pub(crate) fn due(&self, cost: u64) -> u64 {
+        let _queue = self.queue.lock();
+        self.bucket.due_behind(0, cost, 0)
     }
 
     pub(crate) fn word(&self) -> Word {
@@ -418,16 +441,18 @@ impl<P: Primitives> Admission<P> {
                     }
                 }
                 Err(blocked) => {
-                    queue.dry = matches!(blocked, Blocked::Dry(_));
-                    queue.blocked_until = match blocked {
-                        Blocked::Paused(until) | Blocked::Dry(until) => Some(until),
-                        Blocked::Full => queue.leases.front().map(|&(at, _)| at),
+                    (queue.dry_until, queue.blocked_until) = match blocked {
+                        Blocked::Paused(until) => (None, Some(until)),
+                        Blocked::Dry(until) => (Some(until), Some(until)),
+                        Blocked::Full => (None, queue.leases.front().map(|&(at, _)| at)),
                     };
                     break;
                 }
             }
         }
-        queue.dry &= queue.ring.waiting() > 0;
+        if queue.ring.waiting() == 0 {
+            queue.dry_until = None;
+        }
         if spare.0 {
             self.word.fetch_sub(ONE, Release);
         }
@@ -447,8 +472,12 @@ impl<P: Primitives> Admission<P> {
         if queue.pace.is_none() {
             return Ok(Entry { tokens: 0 });
         }
-        let lag = if queue.dry { LAG } else { 0 };
-        match self.bucket.take(cost, queue.now(now), lag) {
+        let now = queue.now(now);
+        let since = match queue.dry_until {
+            Some(at) if at <= now => at.max(now.saturating_sub(LAG)),
+            _ => now,
+        };
+        match self.bucket.take(cost, now, since) {
             Ok(()) => Ok(Entry { tokens: cost }),
             Err(Dry::Until(at)) => {
                 self.word.fetch_sub(ONE, Release);
@@ -468,11 +497,11 @@ impl<P: Primitives> Admission<P> {
         now: &impl Fn() -> u64,
     ) -> Result<(), Blocked> {
         let mut word = self.word.load(Relaxed);
-        if spare.0 && Word(word).in_flight() <= Word(word).limit() {
-            spare.0 = false;
-            return Ok(());
-        }
         loop {
+            if spare.0 && Word(word).in_flight() <= Word(word).limit() {
+                spare.0 = false;
+                return Ok(());
+            }
             if !Word(word).has_room() {
                 let freed = queue.reap(now);
                 if freed == 0 {

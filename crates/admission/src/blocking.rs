@@ -8,11 +8,8 @@ use std::time::Duration;
 
 use tidegate_core::{Refused, RefusedReason};
 
-use crate::admission::{Entered, Entry, Request};
 use crate::door::{Door, Inner};
 use crate::permit::Permit;
-use crate::primitives::Std;
-use crate::waiter::Ticket;
 
 struct Unpark(Thread);
 
@@ -28,61 +25,35 @@ pub(crate) fn acquire(
     timeout: Option<Duration>,
 ) -> Result<Permit, Refused> {
     let inner = door.inner();
-    if let Some(entry) = inner.admission.try_enter(cost, || inner.now()) {
-        return Ok(Permit::new(door.clone(), entry));
-    }
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let request = Request {
-        cost,
-        waker: Some(&waker),
-        thread: true,
-    };
     let deadline = timeout.map(|timeout| {
         inner
             .now()
             .saturating_add(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX))
     });
-    inner.threads.fetch_add(1, Relaxed);
-    let (entered, effects) = inner.admission.enter(request, || inner.now());
-    inner.apply(effects);
-    let entry = match entered {
-        Entered::Yes(entry) => Ok(entry),
-        Entered::No(refusal) => Err(inner.refused(refusal)),
-        Entered::Waits(ticket) => wait(inner, &ticket, &waker, deadline, timeout),
-    };
-    inner.threads.fetch_sub(1, Relaxed);
-    entry.map(|entry| Permit::new(door.clone(), entry))
-}
-
-fn wait(
-    inner: &Inner,
-    ticket: &Ticket<Std>,
-    waker: &Waker,
-    deadline: Option<u64>,
-    timeout: Option<Duration>,
-) -> Result<Entry, Refused> {
-    let outcome = loop {
-        let (poll, effects) = inner.admission.poll(ticket, waker, || inner.now());
-        inner.apply(effects);
-        if let Poll::Ready(entry) = poll {
-            break entry.map_err(|refusal| inner.refused(refusal));
+    // Dropped in the other order: it leaves the queue, and then passes on the time.
+    let mut thread = Counted::new(inner);
+    let mut acquire = door.acquire(cost);
+    loop {
+        match acquire.poll_in_thread(&waker) {
+            Poll::Ready(Ok(())) => return Ok(acquire.take().expect("it has entered")),
+            Poll::Ready(Err(refused)) => return Err(*refused),
+            Poll::Pending => thread.waited = true,
         }
         let now = inner.now();
         if deadline.is_some_and(|deadline| deadline <= now) {
-            let effects = inner.admission.cancel(ticket, || inner.now());
-            inner.apply(effects);
             let max_wait = timeout.unwrap_or_default();
-            break Err(Refused::new(
+            return Err(Refused::new(
                 inner.by(),
                 RefusedReason::WaitedTooLong { max_wait },
             ));
         }
         // The first thread keeps the time for all who wait.
         let event = inner.admission.with_queue(|queue| {
-            let leads = queue
-                .ring
-                .first_thread()
-                .is_some_and(|(first, _)| Arc::ptr_eq(first, ticket));
+            let first = queue.ring.first_thread().map(|(first, _)| first);
+            let leads = first
+                .zip(acquire.ticket())
+                .is_some_and(|(first, ticket)| Arc::ptr_eq(first, ticket));
             queue.armed.filter(|_| leads)
         });
         if event.is_some_and(|at| at <= now) {
@@ -93,7 +64,30 @@ fn wait(
             Some(at) => std::thread::park_timeout(Duration::from_nanos(at - now)),
             None => std::thread::park(),
         }
-    };
-    inner.wake_first_thread();
-    outcome
+    }
+}
+
+/// Counts a thread while it may wait.
+struct Counted<'a> {
+    inner: &'a Inner,
+    waited: bool,
+}
+
+impl<'a> Counted<'a> {
+    fn new(inner: &'a Inner) -> Self {
+        inner.threads.fetch_add(1, Relaxed);
+        Self {
+            inner,
+            waited: false,
+        }
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        if self.waited {
+            self.inner.pass_on_the_time();
+        }
+        self.inner.threads.fetch_sub(1, Relaxed);
+    }
 }

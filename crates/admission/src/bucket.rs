@@ -109,10 +109,10 @@ impl<P: Primitives> Bucket<P> {
         }
     }
 
-    /// Takes `cost` tokens. A waiter that had to wait for its tokens is served as of `lag` before
-    /// `now` at the earliest, since timers are late.
+    /// Takes `cost` tokens at `now`, as of `since`: a moment at which they were there, of one that
+    /// waited for them and comes late because timers are late; otherwise `now`.
     #[inline]
-    pub(crate) fn take(&self, cost: u32, now: u64, lag: u64) -> Result<(), Dry> {
+    pub(crate) fn take(&self, cost: u32, now: u64, since: u64) -> Result<(), Dry> {
         let mut word = self.full.load(Acquire);
         loop {
             let full = Self::stable(word)?;
@@ -121,7 +121,7 @@ impl<P: Primitives> Bucket<P> {
             if due > now {
                 return Err(Dry::Until(due));
             }
-            let full = full.max(now.saturating_sub(lag)) + terms.price(u64::from(cost));
+            let full = full.max(since) + terms.price(u64::from(cost));
             let taken = full.min(FOREVER) << VERSION_BITS | word & VERSION;
             // AcqRel: with it a value of the terms that belongs to a later version cannot have been
             // read before a swap that succeeds.
@@ -135,12 +135,14 @@ impl<P: Primitives> Bucket<P> {
         }
     }
 
-    /// When `cost` tokens are there for one who stands behind others that cost `ahead`. Under the
-    /// queue's lock.
-    pub(crate) fn due_behind(&self, ahead: u64, cost: u64) -> u64 {
+    /// When `cost` tokens are there for one who stands behind others that cost `ahead`, if nobody
+    /// takes any before `from`. Under the queue's lock.
+    pub(crate) fn due_behind(&self, ahead: u64, cost: u64, from: u64) -> u64 {
         let terms = self.terms();
-        let full = (self.full.load(Acquire) >> VERSION_BITS) + terms.price(ahead);
-        terms.due(full, cost)
+        let full = self.full.load(Acquire) >> VERSION_BITS;
+        terms
+            .due(full.max(from) + terms.price(ahead), cost)
+            .max(from)
     }
 
     /// Gives back `cost` tokens for which nothing was sent. Under the queue's lock.
@@ -240,15 +242,19 @@ mod tests {
         bucket
     }
 
+    fn take(bucket: &Bucket<Std>, cost: u32, now: u64) -> Result<(), Dry> {
+        bucket.take(cost, now, now)
+    }
+
     #[test]
     fn a_burst_goes_at_once_and_the_rest_at_the_rate() {
         let bucket = bucket(per_second(50.0).burst(3));
         for _ in 0..3 {
-            assert_eq!(bucket.take(1, 0, 0), Ok(()));
+            assert_eq!(take(&bucket, 1, 0), Ok(()));
         }
-        assert_eq!(bucket.take(1, 0, 0), Err(Dry::Until(20 * MS)));
-        assert_eq!(bucket.take(1, 20 * MS - 1, 0), Err(Dry::Until(20 * MS)));
-        assert_eq!(bucket.take(1, 20 * MS, 0), Ok(()));
+        assert_eq!(take(&bucket, 1, 0), Err(Dry::Until(20 * MS)));
+        assert_eq!(take(&bucket, 1, 20 * MS - 1), Err(Dry::Until(20 * MS)));
+        assert_eq!(take(&bucket, 1, 20 * MS), Ok(()));
     }
 
     #[test]
@@ -256,43 +262,40 @@ mod tests {
         let bucket = bucket(per_second(1.0).burst(10));
         let years = Duration::from_secs(10 * 365 * 86_400).as_nanos() as u64;
         for _ in 0..10 {
-            assert_eq!(bucket.take(1, years, 0), Ok(()));
+            assert_eq!(take(&bucket, 1, years), Ok(()));
         }
-        assert_eq!(
-            bucket.take(1, years, 0),
-            Err(Dry::Until(years + 1_000 * MS))
-        );
+        assert_eq!(take(&bucket, 1, years), Err(Dry::Until(years + 1_000 * MS)));
     }
 
     #[test]
     fn a_cost_above_the_burst_goes_when_the_bucket_is_full_and_leaves_a_debt() {
         let bucket = bucket(per_second(10.0).burst(3));
-        bucket.take(1, 0, 0).unwrap();
-        assert_eq!(bucket.take(30, 0, 0), Err(Dry::Until(100 * MS)));
-        assert_eq!(bucket.take(30, 100 * MS, 0), Ok(()));
-        assert_eq!(bucket.due_behind(0, 1), 2_900 * MS);
+        take(&bucket, 1, 0).unwrap();
+        assert_eq!(take(&bucket, 30, 0), Err(Dry::Until(100 * MS)));
+        assert_eq!(take(&bucket, 30, 100 * MS), Ok(()));
+        assert_eq!(bucket.due_behind(0, 1, 0), 2_900 * MS);
         bucket.give_back(30);
-        assert_eq!(bucket.take(3, 100 * MS, 0), Ok(()));
+        assert_eq!(take(&bucket, 3, 100 * MS), Ok(()));
     }
 
     #[test]
     fn the_largest_cost_at_the_slowest_pace_does_not_overflow() {
         let bucket = bucket(per(1.0, Duration::from_secs(30 * 86_400)));
-        assert_eq!(bucket.take(u32::MAX, 0, 0), Ok(()));
-        assert_eq!(bucket.take(u32::MAX, 0, 0), Err(Dry::Until(FOREVER / 4)));
-        bucket.take(u32::MAX, FOREVER / 4, 0).unwrap();
+        assert_eq!(take(&bucket, u32::MAX, 0), Ok(()));
+        assert_eq!(take(&bucket, u32::MAX, 0), Err(Dry::Until(FOREVER / 4)));
+        take(&bucket, u32::MAX, FOREVER / 4).unwrap();
     }
 
     #[test]
     fn a_change_of_pace_keeps_the_tokens_and_the_debts() {
         let bucket = bucket(per_second(10.0).burst(4));
-        bucket.take(3, 0, 0).unwrap();
+        take(&bucket, 3, 0).unwrap();
         bucket.change_pace(&per_second(1.0).burst(4), 0);
-        assert_eq!(bucket.due_behind(0, 1), 0);
-        assert_eq!(bucket.due_behind(0, 2), 1_000 * MS);
-        bucket.take(1, 0, 0).unwrap();
+        assert_eq!(bucket.due_behind(0, 1, 0), 0);
+        assert_eq!(bucket.due_behind(0, 2, 0), 1_000 * MS);
+        take(&bucket, 1, 0).unwrap();
         bucket.change_pace(&per_second(100.0).burst(1), 0);
-        assert_eq!(bucket.due_behind(0, 1), 10 * MS);
+        assert_eq!(bucket.due_behind(0, 1, 0), 10 * MS);
     }
 
     #[test]
@@ -306,9 +309,9 @@ mod tests {
         let pace = per_second(10.0).burst(5);
         for (start, at_once) in [(Start::Full, 5), (Start::One, 1), (Start::Empty, 0)] {
             let bucket = bucket(pace.start(start));
-            let taken = (0..9).take_while(|_| bucket.take(1, 0, 0).is_ok()).count();
+            let taken = (0..9).take_while(|_| take(&bucket, 1, 0).is_ok()).count();
             assert_eq!(taken, at_once);
-            assert_eq!(bucket.due_behind(0, 1), 100 * MS);
+            assert_eq!(bucket.due_behind(0, 1, 0), 100 * MS);
         }
     }
 }

@@ -118,12 +118,13 @@ impl Door {
             thread: false,
         };
         let (entered, effects) = self.0.admission.enter(request, || self.0.now());
-        self.0.apply(effects);
-        match entered {
+        let entered = match entered {
             Entered::Yes(entry) => Ok(Permit::new(self.clone(), entry)),
             Entered::No(refusal) => Err(self.0.refused(refusal)),
             Entered::Waits(_) => unreachable!("one without a waker does not wait"),
-        }
+        };
+        self.0.apply(effects);
+        entered
     }
 
     /// A place inside, for a thread: it parks until it may enter, at most for `timeout`.
@@ -293,28 +294,30 @@ impl Inner {
         effects.wake_all();
     }
 
-    /// The same, for one that is being polled: if nobody keeps the time and only time can let it
-    /// in, it would hang.
+    /// The same, for one that is being polled. If it waits, nobody keeps the time and only time can
+    /// let it in, it would hang.
     #[inline]
-    pub(crate) fn apply_in_task(&self, mut effects: Effects) {
+    pub(crate) fn apply_in_task(&self, mut effects: Effects, waits: bool) {
         let timed = effects.arm.is_none() || self.arm(&mut effects);
+        let hangs = !timed
+            && self.admission.with_queue(|queue| {
+                queue.armed = None;
+                waits && queue.needs_time()
+            });
         effects.wake_all();
-        if !timed {
-            let needs_time = |queue: &mut Queue<Std>| queue.blocked_until.or(queue.deadline);
-            assert!(
-                self.admission.with_queue(needs_time).is_none(),
-                "waiting for a pace, a pause or a longest wait needs a tokio runtime with time enabled"
-            );
-        }
+        assert!(
+            !hangs,
+            "waiting for a pace, a pause or a longest wait needs a tokio runtime with time enabled"
+        );
     }
 
     /// Arms the timer, and says whether somebody keeps the time.
     #[cold]
     fn arm(&self, effects: &mut Effects) -> bool {
         let mut timed = true;
-        while let Some(at) = effects.arm.take() {
+        while effects.arm.take().is_some() {
             let thread = self.threads.load(Relaxed) > 0 && self.wake_first_thread();
-            match self.timer.arm(self.instant(at), &self.this) {
+            match self.timer.arm(self) {
                 Arming::Done => {}
                 Arming::Due => effects.append(self.admission.on_timer(|| self.now())),
                 Arming::NoRuntime => timed = thread,
@@ -333,6 +336,24 @@ impl Inner {
                 .and_then(|(_, waker)| waker.cloned())
         });
         waker.map(Waker::wake).is_some()
+    }
+
+    /// When the timer is to fire.
+    pub(crate) fn next_event(&self) -> Option<u64> {
+        self.admission.with_queue(|queue| queue.armed)
+    }
+
+    pub(crate) fn this(&self) -> Weak<Self> {
+        Weak::clone(&self.this)
+    }
+
+    /// A thread that may have kept the time for all leaves: the next one does from now on, or the
+    /// head where it is polled.
+    pub(crate) fn pass_on_the_time(&self) {
+        if !self.wake_first_thread() {
+            let head = self.admission.with_queue(Queue::head_without_timer);
+            head.into_iter().for_each(Waker::wake);
+        }
     }
 
     pub(crate) fn refused(&self, refusal: Refusal) -> Refused {

@@ -1,6 +1,8 @@
 //! What is to be done once the lock is released.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
+use std::vec::IntoIter;
 
 /// Wakers to wake, a timer to arm, values to drop: all of it may run foreign code, and none of it
 /// runs under the lock.
@@ -37,14 +39,26 @@ impl Effects {
         self.dropped = waker;
     }
 
-    /// Wakes in the order of granting.
+    /// Wakes in the order of granting. A waker that panics costs no other one its wake-up.
     #[inline]
     pub(crate) fn wake_all(self) {
-        if let Some(first) = self.first {
-            first.wake();
+        if self.others.is_empty() {
+            self.first.into_iter().for_each(Waker::wake);
+        } else {
+            let mut others = Others(self.others.into_iter());
+            self.first.into_iter().for_each(Waker::wake);
+            others.0.by_ref().for_each(Waker::wake);
         }
-        if !self.others.is_empty() {
-            self.others.into_iter().for_each(Waker::wake);
+    }
+}
+
+struct Others(IntoIter<Waker>);
+
+impl Drop for Others {
+    fn drop(&mut self) {
+        for waker in self.0.by_ref() {
+            // One panic is on its way already.
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
     }
 }

@@ -27,6 +27,12 @@ impl<P: Primitives> Granted<P> {
         {
             self.0.pop_front();
         }
+        if self.0.len() == self.0.capacity() {
+            // And behind one that does not come, before there are too many.
+            self.0
+                .retain(|(waiter, _)| waiter.state() == State::Granted);
+            self.0.reserve(self.0.len() + 1);
+        }
         self.0.push_back((waiter, 0));
     }
 

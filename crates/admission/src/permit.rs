@@ -72,11 +72,14 @@ impl Permit {
     pub fn expire_after(self, longest: Duration) -> LeasedPermit {
         let inner = self.door.inner();
         let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
-        let lease = inner.admission.lease(inner.now().saturating_add(longest));
-        LeasedPermit {
+        let at = inner.now().saturating_add(longest);
+        let (lease, effects) = inner.admission.lease(at, || inner.now());
+        let leased = LeasedPermit {
             permit: self,
             lease,
-        }
+        };
+        leased.permit.door.inner().apply(effects);
+        leased
     }
 }
 

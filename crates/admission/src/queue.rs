@@ -32,8 +32,8 @@ pub(crate) struct Queue<P: Primitives> {
     pub(crate) drainers: Vec<Waker>,
     /// What keeps the head out: until when, where that is known.
     pub(crate) blocked_until: Option<u64>,
-    /// It waits for tokens, and for nothing else.
-    pub(crate) dry: bool,
+    /// When there are tokens for the head, if it waits for nothing else.
+    pub(crate) dry_until: Option<u64>,
     /// The earliest deadline of a waiter, or an earlier moment.
     pub(crate) deadline: Option<u64>,
     /// The next tick for those that were granted and have not come.
@@ -47,9 +47,14 @@ pub(crate) struct Queue<P: Primitives> {
     pub(crate) clock: u64,
     /// Permits that are freed at a time, in the order of that time.
     pub(crate) leases: VecDeque<(u64, Arc<Lease>)>,
+    /// When there are so many of them, those that have ended are taken out.
+    many_leases: usize,
     /// How many leases have run out.
     pub(crate) overdue: u64,
 }
+
+/// Below so many leases those that have ended may stay.
+const FEW: usize = 32;
 
 /// Why one may not enter, and how long it would have to wait, where that is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +105,7 @@ impl<P: Primitives> Default for Queue<P> {
             closed: false,
             drainers: Vec::new(),
             blocked_until: None,
-            dry: false,
+            dry_until: None,
             deadline: None,
             tick: None,
             stall: None,
@@ -108,6 +113,7 @@ impl<P: Primitives> Default for Queue<P> {
             armed: None,
             clock: 0,
             leases: VecDeque::new(),
+            many_leases: FEW,
             overdue: 0,
         }
     }
@@ -138,12 +144,10 @@ impl<P: Primitives> Queue<P> {
 
     /// A lease until `at`.
     pub(crate) fn lease(&mut self, at: u64) -> Arc<Lease> {
-        while self
-            .leases
-            .front()
-            .is_some_and(|(_, lease)| lease.has_ended())
-        {
-            self.leases.pop_front();
+        if self.leases.len() >= self.many_leases {
+            self.leases.retain(|(_, lease)| !lease.has_ended());
+            self.many_leases = (self.leases.len() * 2).max(FEW);
+            self.leases.shrink_to(self.many_leases);
         }
         let lease = Arc::new(Lease::default());
         let place = self.leases.partition_point(|(other, _)| *other <= at);
@@ -167,10 +171,22 @@ impl<P: Primitives> Queue<P> {
         freed
     }
 
+    /// One of those that wait is refused at `deadline`.
+    pub(crate) fn expect(&mut self, deadline: u64) {
+        if deadline != u64::MAX {
+            self.deadline = Some(self.deadline.map_or(deadline, |at| at.min(deadline)));
+        }
+    }
+
     /// Nobody keeps the time. Returns the head's waker, for it to try where it is polled.
     pub(crate) fn head_without_timer(&mut self) -> Option<Waker> {
         self.armed = None;
-        self.ring.head_task().cloned()
+        self.ring.take_head_task()
+    }
+
+    /// Whether only time can let the next one in, or end its wait.
+    pub(crate) fn needs_time(&self) -> bool {
+        self.ring.waiting() > 0 && self.blocked_until.or(self.deadline).is_some()
     }
 
     /// Whether nobody has entered in the time between two looks, though somebody waits.
@@ -193,7 +209,10 @@ impl<P: Primitives> Queue<P> {
         if self.tick.is_none() && !self.granted.is_empty() {
             self.tick = Some(self.now(now) + TICK);
         }
-        if self.stall.is_none() {
+        // Only a place that is held can be held by a body that nobody reads.
+        if self.dry_until.is_some() || self.pause_until != 0 {
+            self.stall = None;
+        } else if self.stall.is_none() {
             self.entered = false;
             self.stall = Some(self.now(now) + STALL);
         }
@@ -201,7 +220,7 @@ impl<P: Primitives> Queue<P> {
         for event in [self.blocked_until, self.deadline, self.tick, self.stall] {
             next = next.min(event.unwrap_or(u64::MAX));
         }
-        if self.armed == Some(next) {
+        if self.armed.unwrap_or(u64::MAX) == next {
             return None;
         }
         self.armed = Some(next);

@@ -98,28 +98,32 @@ impl<P: Primitives> Ring<P> {
         Some((waiter, waker))
     }
 
-    /// The head's waker, if it is a task.
-    pub(crate) fn head_task(&mut self) -> Option<&Waker> {
+    /// The head's waker, if it is a task, to be woken: it brings another when it is polled.
+    pub(crate) fn take_head_task(&mut self) -> Option<Waker> {
         self.head_cost()?;
         let head = self
             .places
-            .front()
+            .front_mut()
             .filter(|head| !head.waiter.is_thread())?;
-        head.waker.as_ref()
+        head.waker.take()
+    }
+
+    /// Whether `waker` is the one to be woken for `ticket`, or none is needed.
+    pub(crate) fn knows(&mut self, ticket: &Ticket<P>, waker: &Waker) -> bool {
+        let known = |known: &Waker| known.will_wake(waker);
+        match self.place(ticket) {
+            Some(place) => place.waker.as_ref().is_some_and(known),
+            None => ticket.state() != State::PassedOver,
+        }
     }
 
     /// Whom to wake for `ticket`. Returns the waker it replaces, for the caller to drop outside of
     /// any lock: dropping one may run anything.
-    pub(crate) fn set_waker(&mut self, ticket: &Ticket<P>, waker: &Waker) -> Option<Waker> {
-        let place = self.place(ticket)?;
-        if place
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker))
-        {
-            return None;
+    pub(crate) fn set_waker(&mut self, ticket: &Ticket<P>, waker: Waker) -> Option<Waker> {
+        match self.place(ticket) {
+            Some(place) => place.waker.replace(waker),
+            None => Some(waker),
         }
-        place.waker.replace(waker.clone())
     }
 
     /// A waiter that was passed over has come: it is the first again.
@@ -149,6 +153,7 @@ impl<P: Primitives> Ring<P> {
     /// the earliest deadline of those that stay.
     pub(crate) fn expire(&mut self, now: u64, mut wake: impl FnMut(Waker)) -> Option<u64> {
         let mut earliest = u64::MAX;
+        let (mut in_order, mut latest) = (true, 0);
         for index in 0..self.places.len() {
             let place = &mut self.places[index];
             if !place.waiter.is_waiting() {
@@ -162,10 +167,14 @@ impl<P: Primitives> Ring<P> {
             } else {
                 earliest = earliest.min(place.waiter.deadline);
                 if self.deadlines_in_order {
+                    (in_order, latest) = (true, self.latest_deadline);
                     break;
                 }
+                in_order &= place.waiter.deadline >= latest;
+                latest = place.waiter.deadline;
             }
         }
+        (self.deadlines_in_order, self.latest_deadline) = (in_order, latest);
         self.tidy();
         (earliest != u64::MAX).then_some(earliest)
     }

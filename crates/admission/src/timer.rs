@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::atomic::AtomicU8;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::task::{Context, Wake, Waker};
-use std::time::Instant;
 
 use tokio::runtime::{Handle, Id};
 use tokio::time::{Sleep, sleep_until};
@@ -20,10 +21,10 @@ pub(crate) struct Timer(Mutex<Option<Armed>>);
 struct Armed {
     sleep: Pin<Box<Sleep>>,
     runtime: Option<Id>,
-    fire: Waker,
+    fire: Arc<Fire>,
 }
 
-/// Armed for a time that has passed, or not armed at all.
+/// What became of arming.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arming {
     Done,
@@ -33,52 +34,83 @@ pub(crate) enum Arming {
     NoRuntime,
 }
 
-struct Fire(Weak<Inner>);
+#[derive(Debug)]
+struct Fire {
+    inner: Weak<Inner>,
+    state: AtomicU8,
+}
+
+const SET: u8 = 0;
+/// It is being armed, under the timer's lock.
+const ARMING: u8 = 1;
+/// It fired meanwhile.
+const FIRED: u8 = 2;
 
 impl Wake for Fire {
     fn wake(self: Arc<Self>) {
-        if let Some(inner) = self.0.upgrade() {
+        // Arming a timer for a moment that has passed fires it then and there. Whoever arms it does
+        // what is due, once it has let go of the lock.
+        let arming = self.state.compare_exchange(ARMING, FIRED, AcqRel, Acquire);
+        if arming.is_err()
+            && let Some(inner) = self.inner.upgrade()
+        {
             inner.on_timer();
         }
     }
 }
 
 impl Timer {
-    /// Fires at `at`, instead of when it would have fired.
+    /// Fires at the next event, instead of when it would have fired.
     ///
     /// In the runtime of the caller if there is one, else in the one it was in before.
-    pub(crate) fn arm(&self, at: Instant, inner: &Weak<Inner>) -> Arming {
+    pub(crate) fn arm(&self, inner: &Inner) -> Arming {
         let here = Handle::try_current().ok().map(|handle| handle.id());
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Under the lock: of two that arm at the same time the second knows what the first knew.
+        let Some(event) = inner.next_event() else {
+            return Arming::Done;
+        };
         let kept = armed
             .take()
             .filter(|armed| here.is_none() || armed.runtime == here);
         if kept.is_none() && here.is_none() {
             return Arming::NoRuntime;
         }
-        // Tokio panics when the runtime is being shut down or has no timers; a door has to go on
+        let at = inner.instant(event).into();
+        // Tokio panics when the runtime has no timers or is being shut down; a door has to go on
         // for those who wait elsewhere.
-        let polled = catch_unwind(AssertUnwindSafe(|| {
-            let mut next = match kept {
-                Some(mut kept) => {
-                    kept.sleep.as_mut().reset(at.into());
-                    kept
-                }
-                None => Armed {
-                    sleep: Box::pin(sleep_until(at.into())),
-                    runtime: here,
-                    fire: Waker::from(Arc::new(Fire(Weak::clone(inner)))),
-                },
+        let set = catch_unwind(AssertUnwindSafe(|| {
+            let mut next = kept.unwrap_or_else(|| Armed {
+                sleep: Box::pin(sleep_until(at)),
+                runtime: here,
+                fire: Arc::new(Fire {
+                    inner: inner.this(),
+                    state: AtomicU8::new(SET),
+                }),
+            });
+            next.fire.state.store(ARMING, Release);
+            next.sleep.as_mut().reset(at);
+            let elapsed = next.sleep.is_elapsed() || {
+                // Unconstrained: a task that has used up its budget must not be woken under the lock.
+                Pin::new(&mut tokio::task::unconstrained(next.sleep.as_mut()))
+                    .poll(&mut Context::from_waker(&Waker::from(Arc::clone(
+                        &next.fire,
+                    ))))
+                    .is_ready()
             };
-            // Unconstrained: a task that has used up its budget must not be woken under the lock.
-            let sleep = Pin::new(&mut tokio::task::unconstrained(next.sleep.as_mut()))
-                .poll(&mut Context::from_waker(&next.fire));
-            (next, sleep.is_ready())
+            let fired = next.fire.state.swap(SET, AcqRel) == FIRED;
+            (next, elapsed, fired)
         }));
-        match polled {
-            Ok((next, due)) => {
+        match set {
+            // Fired before its time: the runtime is being shut down.
+            Ok((_, true, _)) if inner.now() < event => Arming::NoRuntime,
+            Ok((next, elapsed, fired)) => {
                 *armed = Some(next);
-                if due { Arming::Due } else { Arming::Done }
+                if elapsed || fired {
+                    Arming::Due
+                } else {
+                    Arming::Done
+                }
             }
             Err(_) => Arming::NoRuntime,
         }
