@@ -1,7 +1,7 @@
 use clap::Args;
 
-use crate::cli::Failed;
 use crate::cli::args::Course;
+use crate::cli::{Failed, print};
 
 /// Prints the best that a fixed setting could do.
 #[derive(Args, Debug)]
@@ -17,14 +17,15 @@ impl Sweep {
         for scenario in &scenarios {
             for &seed in &self.course.seeds {
                 let found = oracles.get(scenario, seed, self.course.threads());
-                println!(
-                    "{:<8} seed {seed}  {:>8.1}/s ({})  {:>6.1} ms ({})",
+                let line = format!(
+                    "{:<8} seed {seed}  {:>8.1}/s ({})  {:>6.1} ms ({})\n",
                     scenario.id,
                     found.goodput,
                     found.best,
                     1e3 * found.latency,
                     found.calm
                 );
+                print(&line)?;
             }
         }
         oracles.save()?;

@@ -5,7 +5,7 @@ use clap::Args;
 use tidegate_sim::laws::NAMES;
 
 use crate::cli::args::{self, Course};
-use crate::cli::{Failed, golden, suite};
+use crate::cli::{Failed, golden, print, suite};
 
 /// Writes the golden table: scenarios × laws, as Markdown.
 #[derive(Args, Debug)]
@@ -29,8 +29,7 @@ impl Report {
         let suite = suite::run(&self.course, &args::laws(&names)?)?;
         let report = golden::render(&suite, &names, &self.course.seeds);
         let Some(path) = &self.out else {
-            print!("{report}");
-            return Ok(());
+            return print(&report);
         };
         fs::write(path, report).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(())

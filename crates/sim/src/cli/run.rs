@@ -2,7 +2,7 @@ use clap::Args;
 
 use crate::cli::args::{self, Course};
 use crate::cli::row::Total;
-use crate::cli::{Failed, suite, table};
+use crate::cli::{Failed, print, suite, table};
 
 /// Runs laws on scenarios and prints how good they are.
 #[derive(Args, Debug)]
@@ -32,15 +32,17 @@ impl Run {
         let total = |name: &String| Total::of(name, &rows, |_| true);
         let totals: Vec<Total> = self.laws.iter().map(total).collect();
         if !self.json {
-            print!("{}", table::render(&rows, &totals));
-            return Ok(());
+            return print(&table::render(&rows, &totals));
         }
+        let mut out = String::new();
         for row in &rows {
-            println!("{}", serde_json::to_string(row)?);
+            out += &serde_json::to_string(row)?;
+            out.push('\n');
         }
         for total in &totals {
-            println!("{}", serde_json::to_string(total)?);
+            out += &serde_json::to_string(total)?;
+            out.push('\n');
         }
-        Ok(())
+        print(&out)
     }
 }

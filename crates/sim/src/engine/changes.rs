@@ -11,7 +11,8 @@ use crate::scenario::Load;
 impl Simulation<'_> {
     pub(super) fn join(&mut self, client: usize) {
         let now = self.world.now;
-        self.conditions.clients += 1;
+        let there = |&&at: &&Duration| at.as_nanos() <= u128::from(now);
+        self.conditions.clients = self.scenario.clients.iter().filter(there).count();
         self.clients[client].joined = true;
         match self.pilot {
             Pilot::Laws(law) => {

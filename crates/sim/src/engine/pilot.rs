@@ -22,7 +22,7 @@ pub(crate) struct Conditions {
     /// In parts of the full one; 0 in an outage.
     pub(crate) capacity: f64,
     pub(crate) rtt: Duration,
-    /// How many clients have joined.
+    /// How many clients have joined, or join now.
     pub(crate) clients: usize,
 }
 

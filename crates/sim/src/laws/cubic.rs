@@ -110,3 +110,30 @@ impl Controller for Cubic {
         self.reno = self.n;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn many_losses_of_one_round_trip_are_one_cut() {
+        let (mut feed, mut law) = (Feed::new(10), Cubic::new());
+        feed.succeed(&mut law, 90);
+        assert_eq!(limit(&law), 100);
+        feed.refuse(&mut law, 50);
+        assert_eq!(limit(&law), 70);
+    }
+
+    #[test]
+    fn it_is_back_at_its_top_after_k_seconds() {
+        let (mut feed, mut law) = (Feed::new(200), Cubic::new());
+        feed.succeed(&mut law, 90);
+        feed.refuse(&mut law, 1);
+        let k = (30.0_f64 / C).cbrt();
+        for _ in 0..(k * 5.0) as u32 {
+            feed.succeed(&mut law, 100);
+        }
+        assert!((99..=101).contains(&limit(&law)), "{law:?}");
+    }
+}

@@ -93,3 +93,26 @@ impl Controller for Gradient2 {
         self.n = limit.clamp(LEAST, MOST);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn it_grows_by_its_queue_while_latency_is_level() {
+        let (mut feed, mut law) = (Feed::new(10), Gradient2::new());
+        feed.succeed(&mut law, 10);
+        assert_eq!(limit(&law), 28);
+    }
+
+    #[test]
+    fn twice_the_latency_takes_a_tenth() {
+        let (mut feed, mut law) = (Feed::new(10), Gradient2::new());
+        feed.succeed(&mut law, 100);
+        assert_eq!(limit(&law), 100);
+        feed.rtt = 30;
+        feed.succeed(&mut law, 1);
+        assert_eq!(limit(&law), 90);
+    }
+}

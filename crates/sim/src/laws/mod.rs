@@ -15,6 +15,9 @@ mod tower_resilience_aimd;
 mod vector_arc;
 mod vegas;
 
+#[cfg(test)]
+mod feed;
+
 pub use catalogue::{Maker, NAMES, UnknownLaw, by_name};
 pub use cubic::Cubic;
 pub use fixed::Fixed;

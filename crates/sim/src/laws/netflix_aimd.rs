@@ -70,3 +70,27 @@ impl NetflixAimd {
         self.n = (self.n - 1.0).min((KEEP * self.n).floor()).max(1.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn every_answer_counts_by_itself() {
+        let (mut feed, mut law) = (Feed::new(10), NetflixAimd::new());
+        feed.succeed(&mut law, 30);
+        assert_eq!(limit(&law), 40);
+        feed.refuse(&mut law, 2);
+        assert_eq!(limit(&law), 32);
+        feed.refuse(&mut law, 60);
+        assert_eq!(limit(&law), 1);
+    }
+
+    #[test]
+    fn five_seconds_are_a_drop() {
+        let (mut feed, mut law) = (Feed::new(5_001), NetflixAimd::new());
+        feed.succeed(&mut law, 1);
+        assert_eq!(limit(&law), 9);
+    }
+}

@@ -70,35 +70,15 @@ impl Controller for SeedAimd {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
-    use tidegate_core::{Cause, Outcome};
-
     use super::*;
-
-    fn feed(law: &mut SeedAimd, now: Instant, outcome: Outcome) {
-        let sample = Sample {
-            started: now,
-            latency: Some(Duration::from_millis(10)),
-            in_flight_at_start: 1,
-            in_flight: 1,
-            outcome,
-            retry_after: None,
-        };
-        law.on_sample(now, &sample);
-    }
+    use crate::laws::feed::{Feed, limit};
 
     #[test]
     fn a_good_batch_adds_one_and_a_bad_one_halves() {
-        let now = crate::clock::Clock::new().instant(0);
-        let mut law = SeedAimd::new();
-        for _ in 0..1 + 2 + 3 {
-            feed(&mut law, now, Outcome::Success);
-        }
-        assert!((law.n - 4.0).abs() < 1e-9);
-        for _ in 0..4 {
-            feed(&mut law, now, Outcome::Overload(Cause::Unavailable));
-        }
-        assert!((law.n - 2.0).abs() < 1e-9);
+        let (mut feed, mut law) = (Feed::new(10), SeedAimd::new());
+        feed.succeed(&mut law, 1 + 2 + 3);
+        assert_eq!(limit(&law), 4);
+        feed.refuse(&mut law, 4);
+        assert_eq!(limit(&law), 2);
     }
 }

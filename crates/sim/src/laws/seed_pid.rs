@@ -74,3 +74,26 @@ impl Controller for SeedPid {
         self.integral = self.n / KI;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn a_good_batch_adds_a_fortieth() {
+        let (mut feed, mut law) = (Feed::new(10), SeedPid::new());
+        feed.succeed(&mut law, 38 * BATCH);
+        assert_eq!(limit(&law), 1);
+        feed.succeed(&mut law, BATCH);
+        assert_eq!(limit(&law), 2);
+    }
+
+    #[test]
+    fn a_long_outage_does_not_wind_it_up() {
+        let (mut feed, mut law) = (Feed::new(10), SeedPid::new());
+        feed.refuse(&mut law, 1_000 * BATCH);
+        feed.succeed(&mut law, 40 * BATCH);
+        assert_eq!(limit(&law), 2);
+    }
+}

@@ -57,3 +57,23 @@ impl Controller for TowerResilienceAimd {
         self.n = limit.clamp(1.0, MOST).floor();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn each_slow_or_failed_answer_halves() {
+        let (mut feed, mut law) = (Feed::new(900), TowerResilienceAimd::new(SECOND));
+        feed.succeed(&mut law, 30);
+        assert_eq!(limit(&law), 40);
+        feed.refuse(&mut law, 2);
+        assert_eq!(limit(&law), 10);
+        feed.rtt = 1_001;
+        feed.succeed(&mut law, 1);
+        assert_eq!(limit(&law), 5);
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+}

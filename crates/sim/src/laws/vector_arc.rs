@@ -135,3 +135,35 @@ impl Controller for VectorArc {
         self.n = limit.clamp(1.0, MOST).floor();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn each_mean_round_trip_below_the_mean_adds_one() {
+        let (mut feed, mut law) = (Feed::new(10), VectorArc::new());
+        feed.succeed(&mut law, 1);
+        assert_eq!(limit(&law), 1, "the first sets the mean");
+        for _ in 0..5 {
+            feed.succeed(&mut law, 8);
+        }
+        assert_eq!(limit(&law), 6);
+    }
+
+    #[test]
+    fn a_failure_or_a_slow_round_trip_takes_a_tenth() {
+        let (mut feed, mut law) = (Feed::new(10), VectorArc::new());
+        for _ in 0..21 {
+            feed.succeed(&mut law, 1);
+        }
+        assert_eq!(limit(&law), 21);
+        feed.rtt = 11;
+        feed.refuse(&mut law, 1);
+        assert_eq!(limit(&law), 18);
+        feed.rtt = 30;
+        feed.succeed(&mut law, 1);
+        assert_eq!(limit(&law), 16);
+    }
+}

@@ -35,9 +35,10 @@ pub struct Vegas {
 }
 
 impl Vegas {
-    /// From 20 on. The seed is for the jitter of its probes.
+    /// From 20 on. The seed is for the jitter of its probes, which draws other numbers than a run
+    /// with that seed.
     pub fn new(seed: u64) -> Self {
-        let mut random = Random::new(seed);
+        let mut random = Random::new(!seed);
         Self {
             n: START,
             base: None,
@@ -102,5 +103,24 @@ impl Controller for Vegas {
 
     fn move_to(&mut self, _now: Instant, limit: f64) {
         self.n = limit.clamp(1.0, MOST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::laws::feed::{Feed, limit};
+
+    #[test]
+    fn it_grows_while_there_is_no_queue_and_shrinks_in_a_long_one() {
+        let (mut feed, mut law) = (Feed::new(10), Vegas::new(1));
+        feed.succeed(&mut law, 2);
+        assert_eq!(limit(&law), 26, "the first sets the base");
+        feed.rtt = 20;
+        feed.succeed(&mut law, 3);
+        assert_eq!(limit(&law), 23);
+        feed.rtt = 12;
+        feed.succeed(&mut law, 3);
+        assert_eq!(limit(&law), 23, "four in the queue are right");
     }
 }
