@@ -119,6 +119,8 @@ impl Client {
     }
 
     fn reqwest(self) -> reqwest::Client {
+        // With TLS, for the examples, reqwest demands a provider.
+        let _installed = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder().no_proxy();
         let client = if self.is_http2() {
             client.http2_prior_knowledge()

@@ -42,6 +42,8 @@ const RESERVED: usize = 32;
 const FEWEST_DESCRIPTORS: u64 = 256;
 
 fn main() -> ExitCode {
+    // For `https` URLs. It fails where a provider is installed already, which is as good.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     let arguments = Arguments::parse();
     let done = if arguments.upstream {
         upstream::serve(arguments.seed)
@@ -98,8 +100,8 @@ fn run(
         );
     }
     let progress = Progress::new(strategy, requests);
-    let tally = runtime.block_on(Run::new(stack, urls, requests, most).to_end(progress));
-    tally.tell_exhausted(strategy);
+    let tally = runtime.block_on(Run::new(stack, urls, requests, most).finish(progress));
+    tally.tell_failures(strategy);
     let report = upstream
         .as_mut()
         .map(UpstreamProcess::report)

@@ -131,6 +131,8 @@ async fn serve() -> SocketAddr {
 }
 
 fn http1() -> ClientBuilder {
+    // Built with the examples, reqwest has TLS without a provider, and demands one.
+    let _installed = rustls::crypto::ring::default_provider().install_default();
     Client::builder().no_proxy()
 }
 
