@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
-use tidegate_admission::Acquire;
+use tidegate_admission::{Acquire, Permit};
 use tidegate_core::{BoxError, Error};
 use tower_service::Service;
 
@@ -62,9 +62,13 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         if let StateProjection::Waiting { service, request } = this.state.as_mut().project() {
-            // Dropped or failed in here, `acquire` gives back what it took.
+            // Dropped in here, `acquire` gives back what it took.
             ready!(this.acquire.poll_enter(context))?;
-            ready!(service.poll_ready(context)).map_err(Error::service)?;
+            if let Err(error) = ready!(service.poll_ready(context)) {
+                // Now, since a future that is over may be kept.
+                this.acquire.take().into_iter().for_each(Permit::give_back);
+                return Poll::Ready(Err(Error::service(error)));
+            }
             let request = request.take().expect("not polled after it was ready");
             this.acquire.sent();
             let response = service.call(request);
