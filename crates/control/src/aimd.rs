@@ -2,7 +2,7 @@ use std::time::Instant;
 
 use tidegate_core::{Change, Controller, Outcome, Reason, Sample, Setting};
 
-use crate::pause::Pause;
+use crate::pause::{Pause, Quiet};
 use crate::{Bounds, Invalid};
 
 /// A window has at least as many answers, so that one overload among few is not a share.
@@ -269,7 +269,7 @@ impl Controller for Aimd {
         let from = self.setting();
         let paused = sample
             .retry_after
-            .filter(|&wait| self.pause.extend(now, now, wait))
+            .filter(|&wait| self.pause.extend(now, now, wait) != Quiet::Same)
             .map(Reason::RetryAfter);
         let moved = self
             .count(now, sample)

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 use tidegate_core::{Change, Controller, Reason, Sample, Setting};
 
-use crate::estimator::{Estimator, Round, Term, Verdict};
+use crate::estimator::{Estimator, Round, Share, Term, Verdict};
 use crate::{Bounds, Invalid};
 
 /// Rounds count as if they held so many more answers at the setpoint: a few answers hold the limit
@@ -12,6 +12,9 @@ const PRIOR: f64 = 5.0;
 /// Below this error the service is close to the setpoint and the term decides; above it the queue
 /// does.
 const NEAR: f64 = 0.5;
+
+/// No round takes more than this part of the limit: rounds are short while much fails.
+const MOST: f64 = 0.25;
 
 /// Holds the share of failed requests at a setpoint by moving the limit.
 #[derive(Clone, Debug)]
@@ -44,55 +47,56 @@ struct Velocity {
     /// The measured share of the last round; `None` before the first.
     p: Option<f64>,
     /// The filtered share of the last round and of the one before.
-    filtered: [f64; 2],
+    filtered: Option<[f64; 2]>,
 }
 
 impl Velocity {
-    /// The error of a measured share.
-    fn e(&self, p: f64) -> f64 {
-        ((self.setpoint - p) / self.setpoint).clamp(-4.0, 1.0)
+    /// The error of a measured share where `accepted` is the setpoint in force.
+    fn e(&self, p: f64, accepted: f64) -> f64 {
+        ((accepted - p) / self.setpoint).clamp(-4.0, 1.0)
     }
 
     /// The relative move for a measured share.
-    fn u(&mut self, p: f64) -> f64 {
-        let p1 = self.p.unwrap_or(p);
-        let [f1, f2] = if self.p.is_some() {
-            self.filtered
-        } else {
-            [p; 2]
-        };
-        let f = f1 + (p - f1) / 2.0;
-        (self.p, self.filtered) = (Some(p), [f, f1]);
-        let e = self.e(p);
-        let change = (e - self.e(p1)).clamp(-2.0, 1.0);
+    fn u(&mut self, p: f64, accepted: f64) -> f64 {
+        let before = self.p.unwrap_or(p);
+        let seen = p.min(accepted + 4.0 * self.setpoint);
+        let [f1, f2] = self.filtered.unwrap_or([seen; 2]);
+        let f = f1 + (seen - f1) / 2.0;
+        (self.p, self.filtered) = (Some(p), Some([f, f1]));
+        let e = self.e(p, accepted);
+        let change = (e - self.e(before, accepted)).clamp(-2.0, 1.0);
         let bend = (f - 2.0 * f1 + f2) / self.setpoint;
         self.kp * change + self.ki * e - self.kd * bend
     }
 }
 
 impl Term for Velocity {
-    const COUNTS_FAILURES: bool = true;
+    fn share(&self) -> f64 {
+        self.setpoint
+    }
 
-    fn judge(&mut self, n: f64, round: &Round) -> Verdict {
-        let failed = round.failed(n);
-        let of = round.successes.saturating_add(failed);
-        let p = (f64::from(failed) + PRIOR * self.setpoint) / (f64::from(of) + PRIOR);
-        let u = self.u(p);
-        if self.e(p) >= NEAR {
+    fn failed(&self, n: f64, round: &Round) -> Share {
+        round.failures(n)
+    }
+
+    fn judge(&mut self, n: f64, round: &Round, accepted: f64, _overloaded: bool) -> Verdict {
+        let Share { bad, of } = round.failures(n);
+        let p = (f64::from(bad) + PRIOR * accepted) / (f64::from(of) + PRIOR);
+        let u = self.u(p, accepted);
+        if self.e(p, accepted) >= NEAR {
             return Verdict::Free;
         }
         let dn = if u > 0.0 {
             u * n.min(4.0 * n.sqrt())
         } else {
-            u.max(-1.0) * n
+            u.max(-MOST) * n
         };
-        let setpoint = self.setpoint;
         Verdict::AtMost(
             dn,
             Reason::Failing {
-                failed,
+                failed: bad,
                 of,
-                setpoint,
+                setpoint: accepted,
             },
         )
     }
@@ -124,7 +128,7 @@ impl Pid {
             ki: 0.18,
             kd: 0.10,
             p: None,
-            filtered: [0.0; 2],
+            filtered: None,
         };
         Self(Estimator::new(phase, term))
     }

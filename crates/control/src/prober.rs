@@ -2,8 +2,11 @@ use std::time::{Duration, Instant};
 
 use tidegate_core::{Change, Controller, Reason, Sample, Setting};
 
-use crate::estimator::{Estimator, OVERLOADED, Round, Term, Verdict};
+use crate::estimator::{Estimator, Round, Share, Term, Verdict};
 use crate::{Bounds, Invalid};
+
+/// Share of overloads above which the limit is cut.
+const OVERLOADED: f64 = 0.06;
 
 /// What a cut leaves of the limit.
 const KEEP: f64 = 0.75;
@@ -12,23 +15,30 @@ const KEEP: f64 = 0.75;
 #[derive(Clone, Debug)]
 pub struct Prober(Estimator<Cut>);
 
-/// Rule 4.
+/// Rule 4: cut, and hold.
 #[derive(Clone, Copy, Debug)]
 struct Cut;
 
 impl Term for Cut {
-    const COUNTS_FAILURES: bool = false;
+    fn share(&self) -> f64 {
+        OVERLOADED
+    }
 
-    fn judge(&mut self, n: f64, round: &Round) -> Verdict {
-        let Some((overloaded, of)) = round.overload(n) else {
+    fn failed(&self, n: f64, round: &Round) -> Share {
+        round.overloads(n)
+    }
+
+    fn judge(&mut self, n: f64, round: &Round, accepted: f64, overloaded: bool) -> Verdict {
+        if !overloaded {
             return Verdict::Free;
-        };
+        }
+        let Share { bad, of } = round.overloads(n);
         Verdict::Cut(
             KEEP * n,
             Reason::Overloaded {
-                overloaded,
+                overloaded: bad,
                 of,
-                threshold: OVERLOADED,
+                threshold: accepted,
             },
         )
     }

@@ -1,88 +1,89 @@
 use super::Delivered;
+use super::crowding::Crowding;
 
 /// Requests per second: never less.
-const MIN: f64 = 0.01;
+const LEAST: f64 = 0.01;
+
 /// What a cut leaves of the rate that was delivered: a margin to drain what the bucket owes.
 const KEEP: f64 = 0.975;
+
+/// A cut leaves at least this part of the rate.
+const KEEP_AT_LEAST: f64 = 0.5;
+
 /// Tokens that the pacer holds.
 pub(crate) const BURST: u32 = 2;
-/// Seconds after which growth has made up for `√r_c`: the cubic of RFC 9438 §4.2, flat near the
-/// rate that was just refused.
+
+/// Seconds in which growth makes up for `√r_c`: the cubic of RFC 9438 §4.2, flat near the rate that
+/// was just refused.
 const PLATEAU: f64 = 7.0;
+
 /// Share of overloads in a window above which the rate is cut.
 const OVERLOADED: f64 = 0.04;
+
+/// Answers in a window, and share of overloads that ends it at once.
+const WINDOW: u32 = 40;
+const FLOOD: f64 = 0.3;
+
+/// Seconds between two cuts, at least.
+const REST: f64 = 0.4;
+
+/// Seconds of slack after which the pace is no longer needed.
+const SLACK: f64 = 60.0;
+
+/// One gap between two sends counts as so many seconds of slack at most: silence proves nothing.
+const GAP: f64 = 1.0;
+
+/// Seconds after the entry before refusals count as evidence: what was sent before it comes back.
+const SETTLING: f64 = 1.0;
 
 /// Rate mode: a pacer at `r` that grows by a cubic and is cut to what the service delivered.
 ///
 /// ```text
-/// r = r_c + √r_c ((now − t_c) / 7)³
+/// r   = r_c + √r_c ((now − t_c) / 7)³        grows
+/// r_c = 0.975 · delivered                    cut: at least r / 2, at most 0.975 r
 /// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Rate {
     /// Requests per second now.
-    pub(crate) r: f64,
-    /// … at the last cut.
+    r: f64,
+    /// … after the last cut.
     r_c: f64,
-    /// When that was; moved on by every second that the pacer idled, seconds.
+    /// When that was, and later by every second that the pacer idled.
     t_c: f64,
+    /// Whether the service says 429; then nothing else is about the rate.
+    throttled: bool,
+    entered: f64,
     last_cut: f64,
     window: Window,
-    tokens: f64,
-    filled: f64,
-    /// When the service last said 429 or the pacer last held somebody back.
-    pub(crate) bound: f64,
-    pub(crate) in_flight: InFlight,
-    pub(crate) entered: f64,
+    pacer: Pacer,
+    crowding: Crowding,
 }
 
-/// In flight at the start of those refused and of all.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InFlight {
-    seen: f64,
-    mean: f64,
-    variance: f64,
-    refused: f64,
-    above: f64,
-    refused_sum: f64,
-    last: f64,
-}
-
-impl InFlight {
-    pub(crate) fn add(&mut self, now: f64, latency: f64, sample: &tidegate_core::Sample) {
-        use super::knob;
-        let i = sample.in_flight_at_start as f64;
-        let refused = sample.outcome == tidegate_core::Outcome::Overload(tidegate_core::Cause::Throttled);
-        if refused && now - self.last > latency && self.seen > 40.0 {
-            self.last = now;
-            let z = (i - self.mean) / self.variance.sqrt().max(0.5);
-            self.refused += 1.0;
-            self.above += z.clamp(-2.0, 2.0);
-            self.refused_sum += i;
-            if self.refused > knob(16, 32.0) {
-                for x in [&mut self.refused, &mut self.above, &mut self.refused_sum] {
-                    *x /= 2.0;
-                }
-            }
-        }
-        self.seen += 1.0;
-        let w = (1.0 / self.seen).max(1.0 / knob(17, 100.0));
-        let off = i - self.mean;
-        self.mean += w * off;
-        self.variance += w * (off * off - self.variance);
-    }
-
-    pub(crate) fn concurrency(&self) -> Option<f64> {
-        use super::knob;
-        if std::env::var("DBG").is_ok() && self.refused > 0.0 { eprintln!("refused {} mean {:.2} var {:.2} z {:.2}", self.refused, self.mean, self.variance, self.above / self.refused); }
-        (self.refused >= knob(8, 6.0) && self.above > knob(10, 1.0) * self.refused && self.mean > 3.0).then(|| self.refused_sum / self.refused)
-    }
-}
-
+/// What the answers to requests sent since `since` said.
 #[derive(Clone, Copy, Debug, Default)]
 struct Window {
     since: f64,
     m: u32,
     o: u32,
+}
+
+/// The door's token bucket, kept in parallel to know when it idles.
+#[derive(Clone, Copy, Debug)]
+struct Pacer {
+    tokens: f64,
+    filled: f64,
+    /// Seconds that it idled since it last held somebody back.
+    slack: f64,
+}
+
+/// An answer as the rate sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) now: f64,
+    pub(crate) started: f64,
+    pub(crate) in_flight_at_start: f64,
+    pub(crate) overload: bool,
+    pub(crate) throttled: bool,
 }
 
 /// What a window led to.
@@ -94,71 +95,103 @@ pub(crate) struct RateCut {
 }
 
 impl Rate {
-    pub(crate) fn enter(now: f64, r: f64) -> Self {
-        let r = (KEEP * r).max(MIN);
+    /// At what the service delivered. `throttled`: by 429.
+    pub(crate) fn enter(now: f64, delivered: f64, throttled: bool) -> Self {
+        let r = (KEEP * delivered).max(LEAST);
         Self {
             r,
             r_c: r,
             t_c: now,
-            last_cut: now,
-            window: Window {
-                since: now,
-                ..Window::default()
-            },
-            tokens: f64::from(BURST),
-            filled: now,
-            bound: now,
-            in_flight: InFlight::default(),
+            throttled,
             entered: now,
+            last_cut: now,
+            window: Window::since(now),
+            pacer: Pacer {
+                tokens: f64::from(BURST),
+                filled: now,
+                slack: 0.0,
+            },
+            crowding: Crowding::default(),
         }
+    }
+
+    pub(crate) fn r(&self) -> f64 {
+        self.r
+    }
+
+    /// How many the refused met in flight, if it is their number that is limited.
+    pub(crate) fn concurrency(&self) -> Option<f64> {
+        self.crowding.limit()
+    }
+
+    /// Whether the pace has not held anybody back for long.
+    pub(crate) fn is_slack(&self) -> bool {
+        self.pacer.slack >= SLACK
     }
 
     pub(crate) fn on_start(&mut self, now: f64) {
-        let full = f64::from(BURST);
-        let tokens = self.tokens + (now - self.filled) * self.r;
-        let idle = (tokens - full).max(0.0) / self.r;
+        let idle = self.pacer.take(now, self.r);
         self.t_c = (self.t_c + idle).min(now);
-        if tokens < full {
-            self.bound = now;
-        }
-        self.tokens = tokens.min(full) - 1.0;
-        self.filled = now;
     }
 
-    /// An answer to a request sent at `started`; the cut it led to.
-    pub(crate) fn on_sample(
+    /// The cut that an answer led to; otherwise the rate grows.
+    pub(crate) fn on_answer(
         &mut self,
-        now: f64,
-        started: f64,
-        overload: bool,
+        answer: Answer,
         latency: f64,
         delivered: &mut Delivered,
     ) -> Option<RateCut> {
-        if overload {
-            self.bound = now;
+        let Answer {
+            now,
+            started,
+            in_flight_at_start,
+            overload,
+            throttled,
+        } = answer;
+        let refused = overload && (throttled || !self.throttled);
+        if refused {
+            self.pacer.slack = 0.0;
         }
-        if started >= self.window.since {
-            self.window.m += 1;
-            self.window.o += u32::from(overload);
+        if started >= self.entered + SETTLING {
+            self.crowding
+                .add(now, latency, in_flight_at_start, refused && throttled);
         }
+        self.window.add(started, refused);
+        if let Some(cut) = self.close_window(now, latency, delivered) {
+            return Some(cut);
+        }
+        if !overload {
+            self.grow(now);
+        }
+        None
+    }
+
+    /// A pause began, and `found` is what the service let through until then.
+    pub(crate) fn on_pause(&mut self, now: f64, found: f64) {
+        self.window = Window::since(now);
+        self.cut(now, found);
+    }
+
+    fn close_window(
+        &mut self,
+        now: f64,
+        latency: f64,
+        delivered: &mut Delivered,
+    ) -> Option<RateCut> {
         let Window { since, m, o } = self.window;
         let age = now - since;
         let share = f64::from(o) / f64::from(m.max(1));
-        let closed = (m >= 40 && age > 2.0 * latency) || (o >= 5 && share > 0.3);
-        if !closed {
+        if !((m >= WINDOW && age > 2.0 * latency) || (o >= 5 && share > FLOOD)) {
             return None;
         }
-        self.window = Window {
-            since: now,
-            ..Window::default()
-        };
-        let rests = now - self.last_cut < (4.0 * latency).max(super::knob(11, 0.4));
+        self.window = Window::since(now);
+        let rests = now - self.last_cut < (4.0 * latency).max(REST);
         if share <= OVERLOADED || o < 2 || rests {
             return None;
         }
-        let span = (2.0 * latency).max(20.0 / self.r).max(age).max(1.0).min((now - self.entered).max(0.1));
-        let found = KEEP * delivered.rate(now, span);
-        self.cut(now, found.clamp(self.r / 2.0, KEEP * self.r));
+        let span = (2.0 * latency).max(20.0 / self.r).max(age).max(1.0);
+        let span = span.min((now - self.entered).max(0.1));
+        self.cut(now, delivered.rate(now, span));
         Some(RateCut {
             overloaded: o,
             of: m,
@@ -166,23 +199,120 @@ impl Rate {
         })
     }
 
-    /// A pause began.
-    pub(crate) fn on_pause(&mut self, now: f64, found: f64) {
-        let found = KEEP * found;
-        self.window = Window { since: now, ..Window::default() };
-        self.cut(now, found.clamp(self.r / 2.0, KEEP * self.r));
-    }
-
-    pub(crate) fn grow(&mut self, now: f64) {
+    fn grow(&mut self, now: f64) {
         let age = (now - self.t_c) / PLATEAU;
-        self.r = self.r_c + super::knob(12, 1.0) * self.r_c.powf(super::knob(13, 0.5)) * age * age * age;
+        self.r = self.r_c + self.r_c.sqrt() * age * age * age;
     }
 
-    fn cut(&mut self, now: f64, r: f64) {
-        let r = r.max(MIN);
-        self.r = r;
-        self.r_c = r;
+    fn cut(&mut self, now: f64, found: f64) {
+        let r = (KEEP * found).clamp(KEEP_AT_LEAST * self.r, KEEP * self.r);
+        self.r = r.max(LEAST);
+        self.r_c = self.r;
         self.t_c = now;
         self.last_cut = now;
+    }
+}
+
+impl Window {
+    fn since(since: f64) -> Self {
+        Self {
+            since,
+            ..Self::default()
+        }
+    }
+
+    fn add(&mut self, started: f64, refused: bool) {
+        if started >= self.since {
+            self.m = self.m.saturating_add(1);
+            self.o += u32::from(refused);
+        }
+    }
+}
+
+impl Pacer {
+    /// A request starts; how long the bucket had been full, seconds.
+    fn take(&mut self, now: f64, r: f64) -> f64 {
+        let full = f64::from(BURST);
+        let tokens = self.tokens + (now - self.filled) * r;
+        let idle = (tokens - full).max(0.0) / r;
+        if idle > 0.0 {
+            self.slack += idle.min(GAP);
+        } else {
+            self.slack = 0.0;
+        }
+        self.tokens = tokens.min(full) - 1.0;
+        self.filled = now;
+        idle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends at the pace for `seconds` to a service that lets `limit` a second through.
+    fn paced(
+        rate: &mut Rate,
+        delivered: &mut Delivered,
+        from: f64,
+        seconds: f64,
+        limit: f64,
+    ) -> f64 {
+        let (mut now, mut tokens) = (from, 1.0);
+        while now < from + seconds {
+            let gap = 1.0 / rate.r;
+            now += gap;
+            tokens = f64::min(tokens + gap * limit, 1.0);
+            let overload = tokens < 1.0 - 1e-9;
+            if !overload {
+                tokens -= 1.0;
+                delivered.record(now);
+            }
+            rate.on_start(now);
+            let answer = Answer {
+                now,
+                started: now,
+                in_flight_at_start: 1.0,
+                overload,
+                throttled: overload,
+            };
+            rate.on_answer(answer, 0.01, delivered);
+        }
+        now
+    }
+
+    #[test]
+    fn the_rate_settles_at_what_the_service_lets_through() {
+        let (mut rate, mut delivered) = (Rate::enter(0.0, 300.0, true), Delivered::default());
+        let now = paced(&mut rate, &mut delivered, 0.0, 10.0, 100.0);
+        assert!((80.0..=105.0).contains(&rate.r), "{}", rate.r);
+        paced(&mut rate, &mut delivered, now, 30.0, 200.0);
+        assert!((160.0..=210.0).contains(&rate.r), "{}", rate.r);
+    }
+
+    #[test]
+    fn an_idle_pacer_does_not_grow() {
+        let (mut rate, mut delivered) = (Rate::enter(0.0, 100.0, true), Delivered::default());
+        for second in 1..1_000 {
+            let now = f64::from(second);
+            rate.on_start(now);
+            let answer = Answer {
+                now,
+                started: now,
+                in_flight_at_start: 1.0,
+                overload: false,
+                throttled: false,
+            };
+            rate.on_answer(answer, 0.01, &mut delivered);
+        }
+        assert!((rate.r - 97.5).abs() < 0.1, "{}", rate.r);
+        assert!(rate.is_slack());
+    }
+
+    #[test]
+    fn one_long_silence_is_no_slack() {
+        let mut rate = Rate::enter(0.0, 100.0, true);
+        rate.on_start(1_000.0);
+        assert!(!rate.is_slack());
     }
 }

@@ -1,6 +1,12 @@
 use tidegate_core::{Cause, Outcome, Sample};
 
-use super::{LogMean, OVERLOADED};
+use super::LogMean;
+
+/// Fewer overloads than these are noise, whatever their share.
+const FEW: u32 = 3;
+
+/// So many overloads, in limits, end a round at once.
+const EARLY: f64 = 0.4;
 
 /// One round: what the answers to requests sent since `t0` say.
 #[derive(Clone, Debug, Default)]
@@ -14,17 +20,17 @@ pub(crate) struct Round {
     /// Overloads.
     pub(crate) o: u32,
     /// Those of them that said 429.
-    pub(crate) throttled: u32,
+    throttled: u32,
     /// Plain failures, of which only the governor takes note.
-    pub(crate) failures: u32,
-    /// Overloads (for the governor, failures too) of requests sent since `t0`, without the wait.
+    failures: u32,
+    /// Overloads of requests sent since `t0`, without the wait.
     pub(crate) eo: u32,
     /// Latencies of successes and timeouts, seconds; their count is `k`.
     pub(crate) g: LogMean,
     /// In flight at their start.
     pub(crate) i: LogMean,
     /// Those of them that timed out.
-    pub(crate) timeouts: u32,
+    timeouts: u32,
     /// Overloads since the last success, however old.
     pub(crate) barren: u32,
     /// All answers, and those that came while the limit was in use.
@@ -54,7 +60,7 @@ impl Round {
     /// there is none.
     pub(crate) fn on_sample(&mut self, started: f64, settled: bool, busy: bool, sample: &Sample) {
         self.answers = self.answers.saturating_add(1);
-        self.busy += u32::from(busy);
+        self.busy = self.busy.saturating_add(u32::from(busy));
         match sample.outcome {
             Outcome::Success => self.barren = 0,
             Outcome::Overload(_) => self.barren = self.barren.saturating_add(1),
@@ -63,7 +69,9 @@ impl Round {
         if started < self.t0 {
             return;
         }
-        self.eo += u32::from(sample.outcome.is_overload());
+        self.eo = self
+            .eo
+            .saturating_add(u32::from(sample.outcome.is_overload()));
         if settled {
             self.count(sample);
         }
@@ -98,32 +106,63 @@ impl Round {
         self.successes.saturating_add(self.o)
     }
 
+    /// Successes and timeouts with a latency.
+    pub(crate) fn k(&self) -> u32 {
+        self.g.count()
+    }
+
     /// Whether so many overloads came back that waiting for more would do harm.
     pub(crate) fn early(&self, n: f64) -> bool {
-        f64::from(self.eo) >= (0.4 * n).max(3.0)
+        f64::from(self.eo) >= (EARLY * n).max(f64::from(FEW))
     }
 
-    /// How many were overloaded, of how many, if that is too many.
-    pub(crate) fn overload(&self, n: f64) -> Option<(u32, u32)> {
-        let early = self.early(n);
-        let overloaded = if early { self.eo.max(self.o) } else { self.o };
-        let of = self.successes.saturating_add(overloaded);
-        let share = f64::from(overloaded) / f64::from(of.max(1));
-        (early || (overloaded >= 3 && share > OVERLOADED)).then_some((overloaded, of))
+    /// Whether more than the share `accepted` was overloaded.
+    pub(crate) fn overloaded(&self, n: f64, accepted: f64) -> bool {
+        let Share { bad, of } = self.overloads(n);
+        self.early(n) || (bad >= FEW && f64::from(bad) > accepted * f64::from(of))
     }
 
-    /// Overloads and failures.
-    pub(crate) fn failed(&self, n: f64) -> u32 {
-        let overloaded = if self.early(n) {
+    /// Overloads among overloads and successes.
+    pub(crate) fn overloads(&self, n: f64) -> Share {
+        let bad = if self.early(n) {
             self.eo.max(self.o)
         } else {
             self.o
         };
-        overloaded.saturating_add(self.failures)
+        Share {
+            bad,
+            of: self.successes.saturating_add(bad),
+        }
+    }
+
+    /// The same, with plain failures on both sides.
+    pub(crate) fn failures(&self, n: f64) -> Share {
+        let Share { bad, of } = self.overloads(n);
+        Share {
+            bad: bad.saturating_add(self.failures),
+            of: of.saturating_add(self.failures),
+        }
+    }
+
+    /// Whether most overloads said 429.
+    pub(crate) fn is_throttled(&self) -> bool {
+        2 * u64::from(self.throttled) > u64::from(self.o)
+    }
+
+    /// Whether most overloads were refusals that came back, not timeouts.
+    pub(crate) fn is_refused(&self) -> bool {
+        u64::from(self.o) > 2 * u64::from(self.timeouts)
     }
 
     /// Whether the limit was in use for at least half of all answers.
     pub(crate) fn saturated(&self) -> bool {
         self.answers > 0 && 2 * u64::from(self.busy) >= u64::from(self.answers)
     }
+}
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Share {
+    pub(crate) bad: u32,
+    pub(crate) of: u32,
 }
