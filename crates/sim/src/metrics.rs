@@ -57,11 +57,13 @@ impl Metrics {
             (target > 0.0).then_some(())?;
             segments.reached(index, &record.series, target)
         };
+        let mut capacity = 1.0;
         let steps = scenario.steps.iter().filter_map(|step| {
+            capacity = step.capacity.unwrap_or(capacity);
             let index = segments.starts.iter().position(|&at| at == step.at)?;
-            Some((step.capacity != Some(0.0), reached(index)))
+            Some((capacity > 0.0, reached(index)))
         });
-        let steps: Vec<_> = steps.collect();
+        let steps: Vec<(bool, Option<f64>)> = steps.collect();
         Self {
             goodput,
             waste,
@@ -76,7 +78,7 @@ impl Metrics {
     }
 }
 
-/// The longest of those that are not outages; `None` if one of them was never reached.
+/// The longest of those that count; `None` if one of them was never reached.
 fn slowest(steps: &[(bool, Option<f64>)]) -> Option<f64> {
     let counted = steps.iter().filter(|(counts, _)| *counts);
     let times: Option<Vec<f64>> = counted.map(|&(_, reached)| reached).collect();

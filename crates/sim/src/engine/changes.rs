@@ -35,7 +35,7 @@ impl Simulation<'_> {
             return;
         };
         let now = self.world.now;
-        let setting = plan.setting(&self.conditions);
+        let setting = plan(&self.conditions);
         for client in 0..self.clients.len() {
             if !self.clients[client].joined {
                 continue;

@@ -16,7 +16,7 @@ mod world;
 pub(crate) use admission::MAX_LIMIT;
 pub(crate) use agenda::{Agenda, Event};
 pub use pilot::Seat;
-pub(crate) use pilot::{Conditions, Pilot, Plan};
+pub(crate) use pilot::{Conditions, Pilot};
 pub(crate) use run::fly;
 pub use run::run;
 pub(crate) use world::World;

@@ -27,16 +27,14 @@ pub(crate) struct Conditions {
 }
 
 /// What each client does as things stand; `None`: pause.
-pub(crate) trait Plan: Sync {
-    fn setting(&self, conditions: &Conditions) -> Option<Setting>;
-}
+type Plan<'a> = &'a dyn Fn(&Conditions) -> Option<Setting>;
 
 /// Who moves the doors.
 pub(crate) enum Pilot<'a> {
     /// A law for each client.
     Laws(&'a (dyn Fn(&Seat) -> Box<dyn Controller> + Sync)),
     /// Somebody who can see everything.
-    Plan(&'a dyn Plan),
+    Plan(Plan<'a>),
 }
 
 impl fmt::Debug for Pilot<'_> {

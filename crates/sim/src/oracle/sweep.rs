@@ -1,8 +1,9 @@
 use std::fmt;
+use std::time::Duration;
 
 use tidegate_core::{Pace, Setting};
 
-use crate::engine::{Conditions, Plan};
+use crate::engine::Conditions;
 use crate::oracle::guess::guess;
 use crate::scenario::Scenario;
 
@@ -18,6 +19,8 @@ const SMALL_MOST: u32 = 24;
 /// Parts of a server's rate that are tried as a pace.
 const PACES: [f64; 8] = [0.90, 0.94, 0.96, 0.98, 0.99, 1.0, 1.01, 1.03];
 
+const SECOND: Duration = Duration::from_secs(1);
+
 /// In guesses: the limit under a pace.
 const UNDER_PACE: f64 = 4.0;
 
@@ -26,8 +29,8 @@ const UNDER_PACE: f64 = 4.0;
 pub(super) struct Point<'a> {
     scenario: &'a Scenario,
     /// As it would be for one client before any step.
-    pub(super) limit: f64,
-    pub(super) per_second: Option<f64>,
+    limit: f64,
+    per_second: Option<f64>,
 }
 
 /// All points of a scenario's sweep.
@@ -53,8 +56,9 @@ pub(super) fn points(scenario: &Scenario) -> Vec<Point<'_>> {
     limits.chain(paces).collect()
 }
 
-impl Plan for Point<'_> {
-    fn setting(&self, conditions: &Conditions) -> Option<Setting> {
+impl Point<'_> {
+    /// What each client does as things stand; `None`: pause.
+    pub(super) fn setting(&self, conditions: &Conditions) -> Option<Setting> {
         if conditions.capacity <= 0.0 {
             return None;
         }
@@ -66,7 +70,7 @@ impl Plan for Point<'_> {
             .per_second
             .map(|rate| rate * conditions.capacity / clients);
         Some(Setting {
-            pace: pace.and_then(|rate| Pace::try_per(rate, std::time::Duration::from_secs(1)).ok()),
+            pace: pace.and_then(|rate| Pace::try_per(rate, SECOND).ok()),
             ..Setting::limit(limit)
         })
     }

@@ -33,7 +33,7 @@ impl Oracle {
     pub fn sweep(scenario: &Scenario, seed: u64, threads: usize) -> Self {
         let points = points(scenario);
         let records = parallel(threads, &points, |point| {
-            fly(scenario, seed, &Pilot::Plan(point))
+            fly(scenario, seed, &Pilot::Plan(&|now| point.setting(now)))
         });
         Self::choose(scenario, &points, &records)
     }

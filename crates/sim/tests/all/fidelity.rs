@@ -124,9 +124,9 @@ fn the_report_is_what_the_command_writes() {
 }
 
 #[test]
-fn the_prober_scores_what_it_promises() {
-    assert!(score(REPORT, "## 35 scenarios", "prober") >= 0.93);
-    let known = SCORES.map(|(law, _)| score(REPORT, "## 35 scenarios", law));
-    let governor = score(REPORT, "## 35 scenarios", "governor");
-    assert!(known.iter().all(|known| governor > *known));
+fn the_shipped_laws_stay_above_their_bounds() {
+    for (law, bound) in [("prober", 0.93), ("governor", 0.70)] {
+        let ours = score(REPORT, "## 35 scenarios", law);
+        assert!(ours >= bound, "{law}: {ours}, below {bound}");
+    }
 }
