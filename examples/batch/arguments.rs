@@ -11,8 +11,8 @@ use crate::urls::Urls;
 #[derive(Debug, Parser)]
 #[command(name = "batch", after_long_help = COLUMNS)]
 pub(crate) struct Arguments {
-    /// How many requests each strategy has to bring home. Default: 10000; with --urls one for each
-    /// of them, and if it is more than that, they are gone through again.
+    /// How many requests each strategy has. Default: 10000; with --urls as many as there are URLs, and
+    /// where it is more, they are gone through again.
     #[arg(long, value_name = "N", value_parser = above_zero, allow_negative_numbers = true)]
     pub(crate) requests: Option<usize>,
 
@@ -54,7 +54,7 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Is the embedded upstream.
+    /// Be the embedded upstream.
     #[arg(long, hide = true)]
     pub(crate) upstream: bool,
 }
@@ -81,17 +81,5 @@ fn above_zero(text: &str) -> Result<usize, &'static str> {
     text.parse()
         .ok()
         .filter(|number| *number > 0)
-        .ok_or("it is a whole number above zero")
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    use super::*;
-
-    #[test]
-    fn the_arguments_do_not_contradict_each_other() {
-        Arguments::command().debug_assert();
-    }
+        .ok_or("it must be a whole number above zero")
 }

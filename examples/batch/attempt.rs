@@ -6,25 +6,31 @@ use std::time::{Duration, Instant};
 use reqwest::{Client, Request, Response, StatusCode};
 use tidegate::Error;
 use tidegate_testkit::Exhausted;
+use tokio::time::sleep;
 use tower::Service;
 
 use crate::clock::now;
 use crate::stack::Stack;
 
 /// How one try ended.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(crate) enum Ended {
     Succeeded {
         latency: Duration,
     },
     Refused,
-    Failed,
+    Failed {
+        why: String,
+    },
     /// It was not sent: this machine had no means to.
     Exhausted(Exhausted),
 }
 
 /// From the send to the end of the body.
 const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long others get to give back what this machine ran out of.
+const RECOVERY: Duration = Duration::from_millis(500);
 
 /// How long a connection that nobody uses is kept.
 const IDLE: Duration = Duration::from_secs(10);
@@ -48,10 +54,14 @@ pub(crate) async fn attempt(stack: Stack, request: Request) -> Ended {
         while response.chunk().await.map_err(Error::service)?.is_some() {}
         Ok(response)
     };
-    match answered.await {
+    let ended = match answered.await {
         Ok(response) => judge(&response),
-        Err(error) => failed(&error),
+        Err(error) => failed(error),
+    };
+    if matches!(ended, Ended::Exhausted(_)) {
+        sleep(RECOVERY).await;
     }
+    ended
 }
 
 fn judge(response: &Response) -> Ended {
@@ -63,12 +73,19 @@ fn judge(response: &Response) -> Ended {
                 latency: now().duration_since(*sent),
             }
         }
-        _ => Ended::Failed,
+        status => Ended::Failed {
+            why: format!("answered {status}"),
+        },
     }
 }
 
-fn failed(error: &Error) -> Ended {
-    Exhausted::find(error).map_or(Ended::Failed, Ended::Exhausted)
+fn failed(error: Error) -> Ended {
+    if let Some(exhausted) = Exhausted::find(&error) {
+        return Ended::Exhausted(exhausted);
+    }
+    // Above the root there are only the layers that it came through.
+    let why = anyhow::Error::from(error).root_cause().to_string();
+    Ended::Failed { why }
 }
 
 /// A client whose responses know when their request was sent.

@@ -41,6 +41,8 @@ const RESERVED: usize = 32;
 /// Where the limit cannot be read: what the strictest common system allows.
 const FEWEST_DESCRIPTORS: u64 = 256;
 
+const BOUND: &str = "this process may not open more file descriptors";
+
 fn main() -> ExitCode {
     // For `https` URLs. It fails where a provider is installed already, which is as good.
     let _installed = rustls::crypto::ring::default_provider().install_default();
@@ -87,34 +89,24 @@ fn run(
         Some(_) => None,
         None => Some(UpstreamProcess::start(arguments.seed).context("cannot start the upstream")?),
     };
-    let urls = match (&arguments.urls, &upstream) {
-        (Some(urls), _) => urls.clone(),
-        (None, Some(upstream)) => Urls::one(upstream.url()),
-        (None, None) => unreachable!("without URLs there is an upstream"),
-    };
+    let embedded = upstream.as_ref().map(|upstream| Urls::one(upstream.url()));
+    let urls = embedded.or_else(|| arguments.urls.clone());
+    let urls = urls.expect("without URLs there is an upstream");
     let requests = arguments.requests.unwrap_or(urls.default_requests());
     let stack = strategy.stack(attempt::client(upstream.is_none())?, arguments.limit);
-    if stack.window() > most && requests > most {
-        eprintln!(
-            "{strategy}: at most {most} requests at once: this process may not open more descriptors"
-        );
+    if stack.window().min(requests) > most {
+        eprintln!("{strategy}: at most {most} requests at once: {BOUND}");
     }
     let progress = Progress::new(strategy, requests);
     let tally = runtime.block_on(Run::new(stack, urls, requests, most).finish(progress));
     tally.tell_failures(strategy);
-    let report = upstream
-        .as_mut()
-        .map(UpstreamProcess::report)
-        .transpose()
-        .context("the upstream does not report")?;
-    if let Some(report) = &report {
+    let mut peak_in_flight = None;
+    if let Some(upstream) = &mut upstream {
+        let report = upstream.report().context("the upstream does not report")?;
         report.tell_exhausted(strategy);
+        peak_in_flight = Some(report.peak_in_flight);
     }
-    Ok(Summary::new(
-        strategy,
-        &tally,
-        report.map(|report| report.peak_in_flight),
-    ))
+    Ok(Summary::new(strategy, &tally, peak_in_flight))
 }
 
 /// How many connections this process may have open, and so may the upstream's.

@@ -47,13 +47,13 @@ impl Progress {
         Duration::from_millis(if self.bar.is_some() { 100 } else { 1_000 })
     }
 
-    pub(crate) fn show(&mut self, moment: &Moment) {
+    pub(crate) fn show(&self, moment: &Moment) {
         let Self {
             strategy, requests, ..
         } = self;
         if let Some(bar) = &self.bar {
-            bar.set_message(moment.to_string());
             bar.set_position(moment.done as u64);
+            bar.set_message(moment.to_string());
         } else {
             eprintln!("{strategy}: {}/{requests}  {moment}", moment.done);
         }

@@ -1,4 +1,5 @@
 use reqwest::{Method, Request};
+use tidegate::Steer;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -34,7 +35,7 @@ impl Run {
         }
     }
 
-    pub(crate) async fn to_end(mut self, mut progress: Progress) -> Tally {
+    pub(crate) async fn finish(mut self, progress: Progress) -> Tally {
         let started = now();
         let mut ticks = interval(progress.period());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -43,7 +44,7 @@ impl Run {
             tokio::select! {
                 Some(ended) = self.tries.join_next() => {
                     let (job, ended) = ended.expect("a try does not panic");
-                    self.end(job, ended);
+                    self.end(job, &ended);
                     self.fill();
                 }
                 _ = ticks.tick() => progress.show(&self.moment()),
@@ -63,11 +64,11 @@ impl Run {
         }
     }
 
-    fn end(&mut self, job: Job, ended: Ended) {
+    fn end(&mut self, job: Job, ended: &Ended) {
         self.tally.tried(ended);
         let succeeded = matches!(ended, Ended::Succeeded { .. });
         if succeeded || job.tries == self.stack.retries() {
-            self.tally.ended(ended);
+            self.tally.ended(ended, self.urls.of(job.index));
         } else {
             let tries = job.tries + 1;
             self.queue.put_back(Job { tries, ..job });
@@ -75,7 +76,7 @@ impl Run {
     }
 
     fn moment(&self) -> Moment {
-        let steer = self.stack.steer().map(|steer| steer.snapshot());
+        let steer = self.stack.steer().map(Steer::snapshot);
         Moment {
             done: self.tally.done(),
             limit: steer.map(|steer| steer.limit),

@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use serde::Serialize;
 
 use crate::strategy::Strategy;
@@ -79,7 +81,7 @@ fn line(cells: &[String; HEADS.len()]) -> String {
     let mut text = format!("{:<8}", cells[0]);
     for (cell, head) in cells.iter().zip(HEADS).skip(1) {
         let width = head.len().max(8);
-        text += &format!("  {cell:>width$}");
+        let _ = write!(text, "  {cell:>width$}");
     }
     text + "\n"
 }

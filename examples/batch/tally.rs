@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
+use reqwest::Url;
 use tidegate_testkit::Exhausted;
 
 use crate::attempt::Ended;
@@ -21,6 +22,7 @@ pub(crate) struct Tally {
     latency: Histogram<u64>,
     /// How many tries found nothing left of it.
     exhausted: HashMap<Exhausted, usize>,
+    first_failed: Option<String>,
 }
 
 /// Decimal digits that a latency is kept with.
@@ -37,20 +39,21 @@ impl Tally {
             took: Duration::ZERO,
             latency: Histogram::new(DIGITS).expect("so many digits can be kept"),
             exhausted: HashMap::new(),
+            first_failed: None,
         }
     }
 
     /// One more try.
-    pub(crate) fn tried(&mut self, ended: Ended) {
+    pub(crate) fn tried(&mut self, ended: &Ended) {
         match ended {
             Ended::Succeeded { latency } => {
                 let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
                 self.latency += micros;
             }
-            Ended::Refused | Ended::Failed => self.failures += 1,
+            Ended::Refused | Ended::Failed { .. } => self.failures += 1,
             Ended::Exhausted(what) => {
                 self.failures += 1;
-                *self.exhausted.entry(what).or_default() += 1;
+                *self.exhausted.entry(*what).or_default() += 1;
                 return;
             }
         }
@@ -58,11 +61,15 @@ impl Tally {
     }
 
     /// One more request, whose last try ended like this.
-    pub(crate) fn ended(&mut self, ended: Ended) {
+    pub(crate) fn ended(&mut self, ended: &Ended, url: &Url) {
+        if let Ended::Failed { why } = ended {
+            self.first_failed
+                .get_or_insert_with(|| format!("{url}: {why}"));
+        }
         *match ended {
             Ended::Succeeded { .. } => &mut self.succeeded,
             Ended::Refused => &mut self.refused,
-            Ended::Failed | Ended::Exhausted(_) => &mut self.failed,
+            Ended::Failed { .. } | Ended::Exhausted(_) => &mut self.failed,
         } += 1;
     }
 
@@ -77,7 +84,14 @@ impl Tally {
         (!self.latency.is_empty()).then_some(micros as f64 / 1e3)
     }
 
-    pub(crate) fn tell_exhausted(&self, strategy: Strategy) {
+    /// On standard error: why the first one failed, and what this machine had not enough of.
+    pub(crate) fn tell_failures(&self, strategy: Strategy) {
+        if let Some(first) = &self.first_failed {
+            eprintln!(
+                "{strategy}: {} failed, the first of them {first}",
+                self.failed
+            );
+        }
         for (what, tries) in &self.exhausted {
             eprintln!("{strategy}: {tries} tries were not sent: {what}");
         }
