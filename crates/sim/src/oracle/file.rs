@@ -6,7 +6,7 @@ use crate::oracle::Oracle;
 use crate::scenario::Scenario;
 
 /// Part of every key: another number forgets what an earlier simulator found.
-const MODEL: u32 = 2;
+const MODEL: u32 = 3;
 
 /// Oracles that were found before, in a JSON file: the sweep is most of the work.
 ///
