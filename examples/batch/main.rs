@@ -98,7 +98,9 @@ fn run(
         eprintln!("{strategy}: at most {most} requests at once: {BOUND}");
     }
     let progress = Progress::new(strategy, requests);
-    let tally = runtime.block_on(Run::new(stack, urls, requests, most).finish(progress));
+    // As a task: the end of a try then wakes a neighbour rather than another thread.
+    let run = runtime.spawn(Run::new(stack, urls, requests, most).finish(progress));
+    let tally = runtime.block_on(run)?;
     tally.tell_failures(strategy);
     let mut peak_in_flight = None;
     if let Some(upstream) = &mut upstream {
