@@ -3,6 +3,8 @@
 //! 40 requests through a gate of 4, over HTTP/1 and HTTP/2: with hyper-util's client in process,
 //! where all times are exact, and with reqwest on loopback.
 
+#[path = "support/loopback.rs"]
+mod loopback;
 mod support;
 
 use std::time::Duration;
@@ -27,6 +29,7 @@ use tower::limit::ConcurrencyLimitLayer;
 use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceExt};
 
+use crate::loopback::reqwest_client;
 use crate::support::{assert_free, now};
 
 const REQUESTS: usize = 40;
@@ -119,13 +122,10 @@ impl Client {
     }
 
     fn reqwest(self) -> reqwest::Client {
-        // With TLS, for the examples, reqwest demands a provider.
-        let _installed = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().no_proxy();
         let client = if self.is_http2() {
-            client.http2_prior_knowledge()
+            reqwest_client().http2_prior_knowledge()
         } else {
-            client
+            reqwest_client()
         };
         client.build().expect("a client")
     }
