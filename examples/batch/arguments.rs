@@ -11,8 +11,8 @@ use crate::urls::Urls;
 #[derive(Debug, Parser)]
 #[command(name = "batch", after_long_help = COLUMNS)]
 pub(crate) struct Arguments {
-    /// How many requests each strategy has. Default: 10000; with --urls as many as there are URLs, and
-    /// where it is more, they are gone through again.
+    /// How many requests each strategy has. Default: 10000; with --urls as many as there are URLs,
+    /// and where it is more, they are gone through again.
     #[arg(long, value_name = "N", value_parser = above_zero, allow_negative_numbers = true)]
     pub(crate) requests: Option<usize>,
 
@@ -45,8 +45,9 @@ pub(crate) struct Arguments {
     )]
     pub(crate) seed: u64,
 
-    /// Fetches these URLs instead (GET): http or https, one per line. Empty lines and lines that begin
-    /// with # are skipped. The strategy `none` sends to all of them at once: mind whose server it is.
+    /// Fetches these URLs instead (GET): http or https, one per line. Empty lines and lines that
+    /// begin with # are skipped. The strategy none sends to all of them at once: mind whose servers
+    /// they are.
     #[arg(long, value_name = "FILE", value_parser = Urls::read)]
     pub(crate) urls: Option<Urls>,
 

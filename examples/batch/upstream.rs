@@ -21,8 +21,8 @@ pub(crate) fn best_limit() -> NonZeroUsize {
     littles_law(WORKERS as f64 / MEAN.as_secs_f64(), MEAN)
 }
 
-/// Is the upstream. Prints where it listens, then a report for each line that comes in; ends with its
-/// standard input, and so with the process that holds the other end.
+/// Is the upstream. Prints where it listens, then a report for each line that comes in; ends with
+/// its standard input, and so with the process that holds the other end.
 pub(crate) fn serve(seed: u64) -> anyhow::Result<()> {
     let upstream = Upstream::workers(WORKERS)
         .queue(QUEUE)

@@ -27,7 +27,7 @@ impl Urls {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, one of its lines is not a URL that can be fetched, or there is none.
+    /// If the file cannot be read, a line is not a URL that can be fetched, or there is none.
     pub(crate) fn read(path: &str) -> anyhow::Result<Self> {
         let text = fs::read_to_string(path).map_err(|error| anyhow!("cannot read it: {error}"))?;
         let urls: Arc<[Url]> = text
