@@ -165,8 +165,11 @@ impl<S> Subject for S where
 /// Windows of the subject and of tower's limit in turn.
 fn pair(name: &str, mode: &str, subject: &impl Subject, tower: &impl Subject) -> Value {
     let runtime = match mode {
-        "uncontended" | "cloned" => Builder::new_current_thread().build(),
-        _ => Builder::new_multi_thread().worker_threads(2).build(),
+        "uncontended" | "cloned" => Builder::new_current_thread().enable_time().build(),
+        _ => Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_time()
+            .build(),
     }
     .expect("a runtime can be built");
     let calls = calls_in(WINDOW, &runtime, mode, tower);

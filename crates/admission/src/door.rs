@@ -244,6 +244,14 @@ impl Door {
     }
 }
 
+/// Whether somebody keeps the time for those who wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timed {
+    Yes,
+    NotHere,
+    StillNotHere,
+}
+
 impl Inner {
     #[inline]
     pub(crate) fn leave(&self) {
@@ -288,8 +296,14 @@ impl Inner {
     /// What the lock did not allow to be done.
     #[inline]
     pub(crate) fn apply(&self, mut effects: Effects) {
-        if effects.arm.is_some() && !self.arm(&mut effects) {
-            effects.wake(self.admission.with_queue(Queue::head_without_timer));
+        if effects.arm.is_some() {
+            match self.arm(&mut effects) {
+                Timed::Yes => {}
+                Timed::NotHere => {
+                    effects.wake(self.admission.with_queue(Queue::head_without_timer));
+                }
+                Timed::StillNotHere => self.admission.with_queue(|queue| queue.armed = None),
+            }
         }
         effects.wake_all();
     }
@@ -298,7 +312,7 @@ impl Inner {
     /// let it in, it would hang.
     #[inline]
     pub(crate) fn apply_in_task(&self, mut effects: Effects, waits: bool) {
-        let timed = effects.arm.is_none() || self.arm(&mut effects);
+        let timed = effects.arm.is_none() || self.arm(&mut effects) == Timed::Yes;
         let hangs = !timed
             && self.admission.with_queue(|queue| {
                 queue.armed = None;
@@ -313,14 +327,16 @@ impl Inner {
 
     /// Arms the timer, and says whether somebody keeps the time.
     #[cold]
-    fn arm(&self, effects: &mut Effects) -> bool {
-        let mut timed = true;
+    fn arm(&self, effects: &mut Effects) -> Timed {
+        let mut timed = Timed::Yes;
         while effects.arm.take().is_some() {
             let thread = self.threads.load(Relaxed) > 0 && self.wake_first_thread();
             match self.timer.arm(self) {
                 Arming::Done => {}
                 Arming::Due => effects.append(self.admission.on_timer(|| self.now())),
-                Arming::NoRuntime => timed = thread,
+                Arming::NoRuntime | Arming::StillNoRuntime if thread => {}
+                Arming::NoRuntime => timed = Timed::NotHere,
+                Arming::StillNoRuntime => timed = Timed::StillNotHere,
             }
         }
         timed

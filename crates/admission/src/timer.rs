@@ -15,7 +15,14 @@ use crate::door::Inner;
 /// A tokio timer that, when it fires, runs [`Inner::on_timer`] on the thread that fires it: so it
 /// does not matter whether the future that armed it is still polled.
 #[derive(Debug, Default)]
-pub(crate) struct Timer(Mutex<Option<Armed>>);
+pub(crate) struct Timer(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    armed: Option<Armed>,
+    /// A runtime that has no timers, or none any more.
+    timeless: Option<Id>,
+}
 
 #[derive(Debug)]
 struct Armed {
@@ -32,6 +39,8 @@ pub(crate) enum Arming {
     Due,
     /// There is no runtime here, or none that lives.
     NoRuntime,
+    /// Nor was there the last time.
+    StillNoRuntime,
 }
 
 #[derive(Debug)]
@@ -65,12 +74,16 @@ impl Timer {
     /// In the runtime of the caller if there is one, else in the one it was in before.
     pub(crate) fn arm(&self, inner: &Inner) -> Arming {
         let here = Handle::try_current().ok().map(|handle| handle.id());
-        let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if here.is_some() && here == state.timeless {
+            return Arming::StillNoRuntime;
+        }
         // Under the lock: of two that arm at the same time the second knows what the first knew.
         let Some(event) = inner.next_event() else {
             return Arming::Done;
         };
-        let kept = armed
+        let kept = state
+            .armed
             .take()
             .filter(|armed| here.is_none() || armed.runtime == here);
         if kept.is_none() && here.is_none() {
@@ -105,14 +118,17 @@ impl Timer {
             // Fired before its time: the runtime is being shut down.
             Ok((_, true, _)) if inner.now() < event => Arming::NoRuntime,
             Ok((next, elapsed, fired)) => {
-                *armed = Some(next);
+                state.armed = Some(next);
                 if elapsed || fired {
                     Arming::Due
                 } else {
                     Arming::Done
                 }
             }
-            Err(_) => Arming::NoRuntime,
+            Err(_) => {
+                state.timeless = here;
+                Arming::NoRuntime
+            }
         }
     }
 }
