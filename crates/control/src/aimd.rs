@@ -297,6 +297,7 @@ impl Controller for Aimd {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these values are exact")]
 mod tests {
     use super::*;
     use crate::trial::{THROTTLED, Trial};

@@ -15,7 +15,7 @@
 //!
 //! A *round* counts answers to requests sent since t0, the end of the round before (after a decrease:
 //! the first send) that arrive after t0 + latency. It ends after clamp(2n, 16, 400) of them, at once
-//! when max(3, 0.4 n) overloads came back, and after max(3, n) overloads without a success. At its
+//! when max(3, 0.3 n) overloads came back, and after max(3, n) overloads without a success. At its
 //! end the first of these that fits moves the limit:
 //!
 //! ```text
@@ -182,7 +182,7 @@ impl<T: Term> Estimator<T> {
         self.d = 0.0;
         self.reference = Pool::default();
         self.hold.release();
-        self.schedule.lowered(self.n);
+        self.schedule.plan(now, self.latency, self.n);
         self.next_round(now, true);
     }
 

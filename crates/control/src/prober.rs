@@ -122,3 +122,151 @@ impl Controller for Prober {
         self.0.move_to(now, limit);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{THROTTLED, Trial, UNAVAILABLE};
+    use tidegate_core::{Outcome, Units};
+
+    fn started(n: usize) -> Trial<Prober> {
+        let mut trial = Trial::new(Prober::new(Duration::ZERO).start(n));
+        trial.law.move_to(trial.now, n as f64);
+        for _ in 0..3 {
+            trial.wave(50.ms(), Outcome::Success);
+        }
+        trial
+    }
+
+    #[test]
+    fn the_start_doubles_each_round_trip() {
+        let mut trial = Trial::new(Prober::new(Duration::ZERO));
+        for _ in 0..8 {
+            trial.wave(50.ms(), Outcome::Success);
+        }
+        assert!(trial.limit() >= 255.0, "{}", trial.limit());
+    }
+
+    #[test]
+    fn a_burst_of_overloads_cuts_once() {
+        let mut trial = started(100);
+        let before = trial.limit();
+        let changes = trial.wave(50.ms(), UNAVAILABLE);
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        assert!((trial.limit() - KEEP * before).abs() < 1e-9);
+        let words = changes[0].reason.to_string();
+        assert!(words.ends_with("overloaded, above 6 %"), "{words}");
+    }
+
+    #[test]
+    fn an_overload_that_takes_no_time_is_cut_again() {
+        let mut trial = started(100);
+        for _ in 0..6 {
+            trial.wave(0.ms(), UNAVAILABLE);
+        }
+        assert!(trial.limit() < 30.0, "{}", trial.limit());
+    }
+
+    #[test]
+    fn a_queue_lowers_the_limit_and_says_how_many_stand_in_it() {
+        let mut trial = Trial::new(Prober::new(Duration::ZERO));
+        for _ in 0..8 {
+            trial.wave(50.ms(), Outcome::Success);
+        }
+        let changes: Vec<_> = (0..4)
+            .flat_map(|_| trial.wave(200.ms(), Outcome::Success))
+            .filter(|change| matches!(change.reason, Reason::Queued { .. }))
+            .collect();
+        assert!(changes[0].to.limit < changes[0].from.limit);
+        let words = changes[0].reason.to_string();
+        assert!(words.starts_with("latency grew "), "{words}");
+    }
+
+    #[test]
+    fn an_idle_limit_neither_falls_nor_grows() {
+        let mut trial = started(100);
+        let before = trial.limit();
+        for _ in 0..3_000 {
+            trial.wait(100.ms());
+            trial.law.on_start(trial.now, 1);
+            trial.wait(50.ms());
+            assert_eq!(trial.answer_with(1, 50.ms(), Outcome::Success), None);
+        }
+        assert!((trial.limit() - before).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_thousand_quiet_seconds_change_nothing() {
+        let mut trial = started(100);
+        let before = trial.law.setting();
+        trial.wait(1_000.s());
+        assert_eq!(trial.law.setting(), before);
+        trial.law.on_start(trial.now, 1);
+        trial.wait(50.ms());
+        trial.answer_with(1, 50.ms(), Outcome::Success);
+        assert_eq!(trial.law.setting(), before);
+    }
+
+    #[test]
+    fn a_dead_service_is_asked_less_and_less() {
+        let mut trial = started(8);
+        for _ in 0..40 {
+            trial.wave(10.ms(), UNAVAILABLE);
+        }
+        assert!((trial.limit() - 1.0).abs() < 1e-9);
+        let until = trial.law.setting().pause_until.unwrap();
+        assert!(until > trial.now + 900.ms() && until <= trial.now + 1.s());
+        let change = trial.answer(50.ms(), Outcome::Success).unwrap();
+        assert!(change.to.limit > 1.0, "{change:?}");
+    }
+
+    #[test]
+    fn a_pause_that_is_asked_for_is_kept_and_cuts_once() {
+        let mut trial = started(40);
+        let before = trial.limit();
+        let sample = Sample {
+            started: trial.now.checked_sub(5.ms()).unwrap(),
+            latency: Some(5.ms()),
+            in_flight_at_start: 40,
+            in_flight: 40,
+            outcome: THROTTLED,
+            retry_after: Some(2.s()),
+        };
+        for _ in 0..40 {
+            trial.law.on_sample(trial.now, &sample);
+        }
+        assert_eq!(trial.law.setting().pause_until, Some(trial.now + 2.s()));
+        assert!((trial.limit() - KEEP * before).abs() < 1e-9);
+    }
+
+    #[test]
+    fn single_strays_among_thousands_change_nothing() {
+        let mut trial = started(10);
+        let reset = Outcome::Overload(tidegate_core::Cause::Connection);
+        let mut changes = Vec::new();
+        for _ in 0..30 {
+            changes.extend(trial.answer(1.ms(), reset));
+            for _ in 0..20 {
+                changes.extend(trial.wave(50.ms(), Outcome::Success));
+            }
+        }
+        let cut = |change: &Change| matches!(change.reason, Reason::Overloaded { .. });
+        assert!(!changes.iter().any(cut), "{changes:?}");
+    }
+
+    #[test]
+    fn a_limit_moved_by_hand_is_where_it_goes_on() {
+        let mut trial = started(100);
+        trial.law.move_to(trial.now, 30.0);
+        assert!((trial.limit() - 30.0).abs() < 1e-9);
+        trial.wave(50.ms(), Outcome::Success);
+        trial.wave(50.ms(), Outcome::Success);
+        assert!((30.0..45.0).contains(&trial.limit()), "{}", trial.limit());
+    }
+
+    #[test]
+    #[should_panic(expected = "a limit's bounds must be from 1 to max, not 0")]
+    fn a_least_limit_of_none_is_refused() {
+        let _ = Prober::new(Duration::ZERO).min(0);
+    }
+}

@@ -19,7 +19,7 @@ impl<L: Controller> Trial<L> {
             clippy::disallowed_methods,
             reason = "an origin for instants by addition"
         )]
-        let now = Instant::now();
+        let now = Instant::now() + Duration::from_secs(1_000);
         Self { law, now }
     }
 
@@ -44,7 +44,7 @@ impl<L: Controller> Trial<L> {
         outcome: Outcome,
     ) -> Option<Change> {
         let sample = Sample {
-            started: self.now - latency,
+            started: self.now.checked_sub(latency).expect("now is late enough"),
             latency: Some(latency),
             in_flight_at_start: in_flight,
             in_flight,
@@ -54,7 +54,8 @@ impl<L: Controller> Trial<L> {
         self.law.on_sample(self.now, &sample)
     }
 
-    /// The whole limit is sent at once and answered together, `latency` later.
+    /// The whole limit is sent at once and answered together, `latency` later, by a caller who uses
+    /// a freed permit at once.
     pub(crate) fn wave(&mut self, latency: Duration, outcome: Outcome) -> Vec<Change> {
         let limit = self.limit() as usize;
         for sent in 1..=limit {
@@ -62,7 +63,7 @@ impl<L: Controller> Trial<L> {
         }
         self.wait(latency);
         (0..limit)
-            .filter_map(|_| self.answer_with(limit, latency, outcome))
+            .filter_map(|_| self.answer(latency, outcome))
             .collect()
     }
 }

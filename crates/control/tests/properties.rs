@@ -25,6 +25,11 @@ fn origin() -> Instant {
     Instant::now()
 }
 
+fn earlier(now: Instant, by: Duration) -> Instant {
+    now.checked_sub(by)
+        .expect("a stream begins far from the first instant")
+}
+
 /// One event of a stream; times in microseconds.
 #[derive(Clone, Copy, Debug)]
 struct Event {
@@ -91,7 +96,7 @@ fn play(
     for event in events {
         let moves = Duration::from_micros(event.moves.unsigned_abs());
         now = if event.moves < 0 {
-            now - moves
+            earlier(now, moves)
         } else {
             now + moves
         };
@@ -100,7 +105,7 @@ fn play(
         let latency = Duration::from_micros(event.latency.unwrap_or(1_000));
         law.on_start(now, in_flight);
         let sample = Sample {
-            started: now - latency,
+            started: earlier(now, latency),
             latency: event.latency.map(Duration::from_micros),
             in_flight_at_start: in_flight,
             in_flight,

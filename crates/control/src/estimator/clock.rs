@@ -25,6 +25,7 @@ impl Clock {
 }
 
 #[cfg(test)]
+#[expect(clippy::float_cmp, reason = "these values are exact")]
 mod tests {
     use super::*;
     use std::time::Duration;

@@ -48,7 +48,7 @@ pub(crate) struct Rate {
     r: f64,
     /// … after the last cut.
     r_c: f64,
-    /// When that was, and later by every second that the pacer idled.
+    /// When that was, and later by all the time in which the pacer held nobody back.
     t_c: f64,
     /// Whether the service says 429; then nothing else is about the rate.
     throttled: bool,
@@ -70,9 +70,11 @@ struct Window {
 /// The door's token bucket, kept in parallel to know when it idles.
 #[derive(Clone, Copy, Debug)]
 struct Pacer {
+    /// Per second: the rate that the door was last told.
+    told: f64,
     tokens: f64,
     filled: f64,
-    /// Seconds that it idled since it last held somebody back.
+    /// Seconds since it last held somebody back.
     slack: f64,
 }
 
@@ -107,6 +109,7 @@ impl Rate {
             last_cut: now,
             window: Window::since(now),
             pacer: Pacer {
+                told: r,
                 tokens: f64::from(BURST),
                 filled: now,
                 slack: 0.0,
@@ -116,6 +119,12 @@ impl Rate {
     }
 
     pub(crate) fn r(&self) -> f64 {
+        self.r
+    }
+
+    /// The rate, for the door.
+    pub(crate) fn tell(&mut self) -> f64 {
+        self.pacer.told = self.r;
         self.r
     }
 
@@ -130,7 +139,7 @@ impl Rate {
     }
 
     pub(crate) fn on_start(&mut self, now: f64) {
-        let idle = self.pacer.take(now, self.r);
+        let idle = self.pacer.take(now);
         self.t_c = (self.t_c + idle).min(now);
     }
 
@@ -230,16 +239,17 @@ impl Window {
 }
 
 impl Pacer {
-    /// A request starts; how long the bucket had been full, seconds.
-    fn take(&mut self, now: f64, r: f64) -> f64 {
+    /// A request starts; the seconds since the one before, if it could have started earlier.
+    fn take(&mut self, now: f64) -> f64 {
         let full = f64::from(BURST);
-        let tokens = self.tokens + (now - self.filled) * r;
-        let idle = (tokens - full).max(0.0) / r;
-        if idle > 0.0 {
-            self.slack += idle.min(GAP);
+        let gap = now - self.filled;
+        let tokens = self.tokens + gap * self.told;
+        let idle = if tokens >= full { gap } else { 0.0 };
+        self.slack = if idle > 0.0 {
+            self.slack + idle.min(GAP)
         } else {
-            self.slack = 0.0;
-        }
+            0.0
+        };
         self.tokens = tokens.min(full) - 1.0;
         self.filled = now;
         idle
@@ -258,12 +268,14 @@ mod tests {
         seconds: f64,
         limit: f64,
     ) -> f64 {
-        let (mut now, mut tokens) = (from, 1.0);
+        let (mut now, mut tokens) = (from, 10.0);
+        // The pacer's burst is gone.
+        (0..BURST).for_each(|_| rate.on_start(from));
         while now < from + seconds {
-            let gap = 1.0 / rate.r;
+            let gap = 1.0 / rate.tell();
             now += gap;
-            tokens = f64::min(tokens + gap * limit, 1.0);
-            let overload = tokens < 1.0 - 1e-9;
+            tokens = f64::min(tokens + gap * limit, 10.0);
+            let overload = tokens < 1.0;
             if !overload {
                 tokens -= 1.0;
                 delivered.record(now);
@@ -304,6 +316,7 @@ mod tests {
                 throttled: false,
             };
             rate.on_answer(answer, 0.01, &mut delivered);
+            rate.tell();
         }
         assert!((rate.r - 97.5).abs() < 0.1, "{}", rate.r);
         assert!(rate.is_slack());

@@ -86,10 +86,10 @@ impl<T: Term> Estimator<T> {
         throttled: bool,
         by_overload: bool,
     ) -> Reason {
-        let rate = Rate::enter(at, delivered, throttled);
+        let mut rate = Rate::enter(at, delivered, throttled);
         let per_second = rate.r();
         self.phase = Phase::Cruise;
-        self.show(&rate, by_overload);
+        self.show(&mut rate, by_overload);
         self.rate = Some(rate);
         self.next_round(at, true);
         Reason::RateFound { per_second }
@@ -127,7 +127,7 @@ impl<T: Term> Estimator<T> {
             return Some(gone);
         }
         if reason.is_some() || self.is_notable(&rate, overload) {
-            self.show(&rate, overload);
+            self.show(&mut rate, overload);
             let per_second = rate.r();
             reason = reason.or(Some(Reason::RateTried { per_second }));
         }
@@ -135,23 +135,26 @@ impl<T: Term> Estimator<T> {
         reason
     }
 
-    /// The four ways out.
+    /// The four ways out. An overload never raises, so only death comes by one; the pace stays
+    /// until the service is back.
     fn leave_rate(&mut self, at: f64, rate: &Rate, by_overload: bool) -> Option<Reason> {
-        let per_second = rate.r();
-        if let Some(met) = rate.concurrency() {
+        if by_overload {
+            return self.is_dead_under_pace(at, rate).then(|| self.die(at));
+        }
+        let n = if let Some(met) = rate.concurrency() {
             self.doubt.grow(at);
             self.hold.cut(at, self.latency, met);
-            self.go_on_from(at, BELOW * met, by_overload);
+            BELOW * met
         } else if rate.is_slack() {
-            self.go_on_from(at, self.n, by_overload);
-        } else if let Some(room) = self.room_under_pace(at) {
-            self.go_on_from(at, room, by_overload);
-        } else if self.is_dead_under_pace(at, rate) {
-            self.pace = None;
-            return Some(self.die(at));
+            self.n
         } else {
-            return None;
-        }
+            self.room_under_pace(at)?
+        };
+        self.pace = None;
+        self.n = self.bounds.clamp(n);
+        self.schedule.lowered(self.n);
+        self.next_round(at, true);
+        let per_second = rate.r();
         Some(Reason::RateGone { per_second })
     }
 
@@ -179,15 +182,6 @@ impl<T: Term> Estimator<T> {
         other && self.round.barren >= 10 && at - self.last_success > silence
     }
 
-    fn go_on_from(&mut self, at: f64, n: f64, by_overload: bool) {
-        self.pace = None;
-        self.n = self
-            .bounds
-            .clamp(if by_overload { n.min(self.n) } else { n });
-        self.schedule.lowered(self.n);
-        self.next_round(at, true);
-    }
-
     fn is_notable(&self, rate: &Rate, by_overload: bool) -> bool {
         let shown = self.pace.map_or(0.0, |pace| pace.rate());
         let limit = self.limit_at(rate);
@@ -202,14 +196,14 @@ impl<T: Term> Estimator<T> {
             .clamp((2.0 * rate.r() * self.latency + 2.0).ceil())
     }
 
-    fn show(&mut self, rate: &Rate, by_overload: bool) {
+    fn show(&mut self, rate: &mut Rate, by_overload: bool) {
         let limit = self.limit_at(rate);
         self.n = if by_overload {
             limit.min(self.n)
         } else {
             limit
         };
-        let pace = Pace::try_per(rate.r(), Duration::from_secs(1));
+        let pace = Pace::try_per(rate.tell(), Duration::from_secs(1));
         self.pace = pace.ok().map(|pace| pace.burst(BURST));
     }
 }

@@ -5,8 +5,11 @@ use super::LogMean;
 /// Fewer overloads than these are noise, whatever their share.
 const FEW: u32 = 3;
 
+/// So many deviations above the accepted share may be chance: failures at random are about Poisson.
+const CHANCE: f64 = 2.0;
+
 /// So many overloads, in limits, end a round at once.
-const EARLY: f64 = 0.4;
+const EARLY: f64 = 0.3;
 
 /// One round: what the answers to requests sent since `t0` say.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +122,9 @@ impl Round {
     /// Whether more than the share `accepted` was overloaded.
     pub(crate) fn overloaded(&self, n: f64, accepted: f64) -> bool {
         let Share { bad, of } = self.overloads(n);
-        self.early(n) || (bad >= FEW && f64::from(bad) > accepted * f64::from(of))
+        let expected = accepted * f64::from(of);
+        let chance = expected + CHANCE * expected.sqrt();
+        self.early(n) || (bad >= FEW && f64::from(bad) > chance)
     }
 
     /// Overloads among overloads and successes.

@@ -129,6 +129,7 @@ impl<T: Term> Estimator<T> {
             let delivered = self.delivered.rate(at, closed_for);
             return self.enter_rate(at, delivered, throttled, false);
         }
+        self.pace = None;
         self.phase = Phase::Start;
         self.next_round(at, false);
         self.n = self.bounds.clamp(self.n + 1.0);
@@ -145,7 +146,8 @@ impl<T: Term> Estimator<T> {
         let alone = self.n < 2.0
             && self.round.is_refused()
             && f64::from(overloads.bad) > ALONE * f64::from(overloads.of);
-        if !alone && !(throttled && self.hold.just_worked(at, self.n)) {
+        let below = throttled && self.hold.just_worked(at, self.n);
+        if !alone && !below {
             return None;
         }
         let span = self.latency.max(if alone { SPAN_ALONE } else { SPAN });
