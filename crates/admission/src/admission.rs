@@ -540,6 +540,7 @@ impl<P: Primitives> Admission<P> {
                 .for_each(|waker| effects.wake(Some(waker)));
         }
         self.clear_slow_if_idle(queue);
+        effects.timed = queue.needs_time();
         effects.arm = queue.arm(now);
     }
 

@@ -13,7 +13,7 @@ use crate::bodies::Bodies;
 use crate::effects::Effects;
 use crate::permit::Permit;
 use crate::primitives::Std;
-use crate::queue::{Queue, Refusal, Why};
+use crate::queue::{Refusal, Why};
 use crate::timer::{Arming, Timer};
 use crate::word::MAX_LIMIT;
 
@@ -244,14 +244,6 @@ impl Door {
     }
 }
 
-/// Whether somebody keeps the time for those who wait.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timed {
-    Yes,
-    NotHere,
-    StillNotHere,
-}
-
 impl Inner {
     #[inline]
     pub(crate) fn leave(&self) {
@@ -296,14 +288,12 @@ impl Inner {
     /// What the lock did not allow to be done.
     #[inline]
     pub(crate) fn apply(&self, mut effects: Effects) {
-        if effects.arm.is_some() {
-            match self.arm(&mut effects) {
-                Timed::Yes => {}
-                Timed::NotHere => {
-                    effects.wake(self.admission.with_queue(Queue::head_without_timer));
-                }
-                Timed::StillNotHere => self.admission.with_queue(|queue| queue.armed = None),
-            }
+        if effects.arm.is_some() && !self.arm(&mut effects) {
+            let timed = effects.timed;
+            effects.wake(
+                self.admission
+                    .with_queue(|queue| queue.without_timer(timed)),
+            );
         }
         effects.wake_all();
     }
@@ -312,7 +302,11 @@ impl Inner {
     /// let it in, it would hang.
     #[inline]
     pub(crate) fn apply_in_task(&self, mut effects: Effects, waits: bool) {
-        let timed = effects.arm.is_none() || self.arm(&mut effects) == Timed::Yes;
+        // Somebody keeps the time, but perhaps in a runtime that ends before this one.
+        if waits && effects.timed && effects.arm.is_none() && !self.timer.is_here() {
+            effects.arm = self.next_event();
+        }
+        let timed = effects.arm.is_none() || self.arm(&mut effects);
         let hangs = !timed
             && self.admission.with_queue(|queue| {
                 queue.armed = None;
@@ -327,16 +321,18 @@ impl Inner {
 
     /// Arms the timer, and says whether somebody keeps the time.
     #[cold]
-    fn arm(&self, effects: &mut Effects) -> Timed {
-        let mut timed = Timed::Yes;
+    fn arm(&self, effects: &mut Effects) -> bool {
+        let mut timed = true;
         while effects.arm.take().is_some() {
             let thread = self.threads.load(Relaxed) > 0 && self.wake_first_thread();
             match self.timer.arm(self) {
                 Arming::Done => {}
                 Arming::Due => effects.append(self.admission.on_timer(|| self.now())),
-                Arming::NoRuntime | Arming::StillNoRuntime if thread => {}
-                Arming::NoRuntime => timed = Timed::NotHere,
-                Arming::StillNoRuntime => timed = Timed::StillNotHere,
+                Arming::NoRuntime => timed = thread,
+                Arming::Ended => {
+                    timed = thread;
+                    effects.timed = true;
+                }
             }
         }
         timed
@@ -367,7 +363,7 @@ impl Inner {
     /// head where it is polled.
     pub(crate) fn pass_on_the_time(&self) {
         if !self.wake_first_thread() {
-            let head = self.admission.with_queue(Queue::head_without_timer);
+            let head = self.admission.with_queue(|queue| queue.without_timer(true));
             head.into_iter().for_each(Waker::wake);
         }
     }

@@ -13,6 +13,8 @@ pub(crate) struct Effects {
     others: Vec<Waker>,
     /// When [`on_timer`](crate::admission::Admission::on_timer) is to be called.
     pub(crate) arm: Option<u64>,
+    /// Only time can let the next one in, or end its wait.
+    pub(crate) timed: bool,
     /// Nobody has entered for a while, though somebody waits.
     pub(crate) stalled: bool,
     dropped: Option<Waker>,
@@ -31,6 +33,7 @@ impl Effects {
     /// What followed from it.
     pub(crate) fn append(&mut self, later: Self) {
         self.arm = later.arm;
+        self.timed = later.timed;
         self.wake(later.first);
         self.others.extend(later.others);
     }

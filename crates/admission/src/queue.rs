@@ -178,10 +178,11 @@ impl<P: Primitives> Queue<P> {
         }
     }
 
-    /// Nobody keeps the time. Returns the head's waker, for it to try where it is polled.
-    pub(crate) fn head_without_timer(&mut self) -> Option<Waker> {
+    /// Nobody keeps the time. Returns the head's waker if it needs that, for it to try where it is
+    /// polled.
+    pub(crate) fn without_timer(&mut self, needed: bool) -> Option<Waker> {
         self.armed = None;
-        self.ring.take_head_task()
+        needed.then(|| self.ring.take_head_task()).flatten()
     }
 
     /// Whether only time can let the next one in, or end its wait.

@@ -4,8 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::AtomicU8;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Wake, Waker};
+use std::time::Instant;
 
 use tokio::runtime::{Handle, Id};
 use tokio::time::{Sleep, sleep_until};
@@ -14,20 +15,23 @@ use crate::door::Inner;
 
 /// A tokio timer that, when it fires, runs [`Inner::on_timer`] on the thread that fires it: so it
 /// does not matter whether the future that armed it is still polled.
+///
+/// In fact one for each runtime in which somebody waits for the time, nearly always one: a runtime
+/// may end, or nobody may drive it any more, while others wait elsewhere.
 #[derive(Debug, Default)]
 pub(crate) struct Timer(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    armed: Option<Armed>,
-    /// A runtime that has no timers, or none any more.
+    all: Vec<Armed>,
+    /// A runtime that has no timers. Asking it costs a panic.
     timeless: Option<Id>,
 }
 
 #[derive(Debug)]
 struct Armed {
     sleep: Pin<Box<Sleep>>,
-    runtime: Option<Id>,
+    runtime: Id,
     fire: Arc<Fire>,
 }
 
@@ -37,10 +41,19 @@ pub(crate) enum Arming {
     Done,
     /// The time has passed already.
     Due,
-    /// There is no runtime here, or none that lives.
+    /// There is no runtime here that has timers.
     NoRuntime,
-    /// Nor was there the last time.
-    StillNoRuntime,
+    /// The runtime in which it was armed ends.
+    Ended,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reset {
+    Waits,
+    /// It has just fired for what it was armed for before.
+    Fired,
+    /// It will not fire any more.
+    Elapsed,
 }
 
 #[derive(Debug)]
@@ -69,66 +82,93 @@ impl Wake for Fire {
 }
 
 impl Timer {
-    /// Fires at the next event, instead of when it would have fired.
-    ///
-    /// In the runtime of the caller if there is one, else in the one it was in before.
+    /// Fires at the next event, instead of when it would have fired: in the runtime of the caller,
+    /// if there is one, and in those in which it was armed before.
     pub(crate) fn arm(&self, inner: &Inner) -> Arming {
-        let here = Handle::try_current().ok().map(|handle| handle.id());
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if here.is_some() && here == state.timeless {
-            return Arming::StillNoRuntime;
-        }
+        let here = runtime();
+        let State { all, timeless } = &mut *self.lock();
         // Under the lock: of two that arm at the same time the second knows what the first knew.
         let Some(event) = inner.next_event() else {
             return Arming::Done;
         };
-        let kept = state
-            .armed
-            .take()
-            .filter(|armed| here.is_none() || armed.runtime == here);
-        if kept.is_none() && here.is_none() {
-            return Arming::NoRuntime;
+        let at = inner.instant(event);
+        if let Some(id) = here
+            && here != *timeless
+            && all.iter().all(|armed| armed.runtime != id)
+        {
+            match Armed::new(id, at, inner.this()) {
+                Some(armed) => all.push(armed),
+                None => *timeless = here,
+            }
         }
-        let at = inner.instant(event).into();
-        // Tokio panics when the runtime has no timers or is being shut down; a door has to go on
-        // for those who wait elsewhere.
-        let set = catch_unwind(AssertUnwindSafe(|| {
-            let mut next = kept.unwrap_or_else(|| Armed {
-                sleep: Box::pin(sleep_until(at)),
-                runtime: here,
-                fire: Arc::new(Fire {
-                    inner: inner.this(),
-                    state: AtomicU8::new(SET),
-                }),
-            });
-            next.fire.state.store(ARMING, Release);
-            next.sleep.as_mut().reset(at);
-            let elapsed = next.sleep.is_elapsed() || {
+        let (mut due, mut ended) = (false, false);
+        all.retain_mut(|armed| {
+            let reset = armed.reset(at);
+            // Elapsed before its time: its runtime ends.
+            let ends = reset == Reset::Elapsed && inner.now() < event;
+            due |= reset != Reset::Waits && !ends;
+            ended |= ends;
+            !ends
+        });
+        match all.is_empty() {
+            _ if due => Arming::Due,
+            false => Arming::Done,
+            true if ended => Arming::Ended,
+            true => Arming::NoRuntime,
+        }
+    }
+
+    /// Whether it is armed in the runtime of the caller, if there is one.
+    pub(crate) fn is_here(&self) -> bool {
+        runtime().is_none_or(|here| {
+            let all = &self.lock().all;
+            all.iter().any(|armed| armed.runtime == here)
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn runtime() -> Option<Id> {
+    Handle::try_current().ok().map(|handle| handle.id())
+}
+
+impl Armed {
+    /// In the runtime of the caller; `None` if that has no timers.
+    fn new(here: Id, at: Instant, inner: Weak<Inner>) -> Option<Self> {
+        // The only way to ask.
+        let sleep = catch_unwind(|| Box::pin(sleep_until(at.into()))).ok()?;
+        Some(Self {
+            sleep,
+            runtime: here,
+            fire: Arc::new(Fire {
+                inner,
+                state: AtomicU8::new(SET),
+            }),
+        })
+    }
+
+    fn reset(&mut self, at: Instant) -> Reset {
+        self.fire.state.store(ARMING, Release);
+        self.sleep.as_mut().reset(at.into());
+        let elapsed = self.sleep.is_elapsed()
+            || catch_unwind(AssertUnwindSafe(|| {
                 // Unconstrained: a task that has used up its budget must not be woken under the lock.
-                Pin::new(&mut tokio::task::unconstrained(next.sleep.as_mut()))
+                Pin::new(&mut tokio::task::unconstrained(self.sleep.as_mut()))
                     .poll(&mut Context::from_waker(&Waker::from(Arc::clone(
-                        &next.fire,
+                        &self.fire,
                     ))))
                     .is_ready()
-            };
-            let fired = next.fire.state.swap(SET, AcqRel) == FIRED;
-            (next, elapsed, fired)
-        }));
-        match set {
-            // Fired before its time: the runtime is being shut down.
-            Ok((_, true, _)) if inner.now() < event => Arming::NoRuntime,
-            Ok((next, elapsed, fired)) => {
-                state.armed = Some(next);
-                if elapsed || fired {
-                    Arming::Due
-                } else {
-                    Arming::Done
-                }
-            }
-            Err(_) => {
-                state.timeless = here;
-                Arming::NoRuntime
-            }
+            }))
+            // Its runtime has just ended.
+            .unwrap_or(true);
+        let fired = self.fire.state.swap(SET, AcqRel) == FIRED;
+        match (elapsed, fired) {
+            (true, _) => Reset::Elapsed,
+            (false, true) => Reset::Fired,
+            (false, false) => Reset::Waits,
         }
     }
 }

@@ -1,7 +1,16 @@
 //! The door as its callers see it. Times are exact milliseconds on tokio's paused clock, unless a
 //! test needs threads.
 
+mod bounds;
+mod closing;
+mod leases;
 mod limit;
 mod order;
 mod pace;
+mod parked;
+mod pause;
+mod runtimes;
+mod stress;
 mod support;
+mod threads;
+mod wakers;

@@ -1,11 +1,12 @@
 //! What the tests share.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
 use std::time::Duration;
 
 use tidegate_admission::{Acquire, Door, Permit};
@@ -70,6 +71,24 @@ pub(crate) fn assert_free(door: &Door, limit: usize) {
     assert_eq!(all.len(), limit, "places that are free");
     drop(all);
     assert_eq!(door.in_flight(), 0);
+}
+
+/// Waits on this thread, without any runtime.
+pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
 }
 
 /// Counts how often it was woken.

@@ -1,0 +1,193 @@
+//! Several runtimes, and their ends. Real time.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Arc, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use tidegate_admission::Door;
+use tidegate_core::{Start, per_second};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::support::{assert_free, ms, poll_once};
+
+fn one_thread() -> Runtime {
+    Builder::new_current_thread().enable_time().build().unwrap()
+}
+
+fn one_worker() -> Runtime {
+    Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_time()
+        .build()
+        .unwrap()
+}
+
+fn empty_bucket(rate: f64) -> Door {
+    let door = Door::new("rate", 10);
+    door.set_pace(Some(per_second(rate).start(Start::Empty)));
+    door
+}
+
+async fn served(door: &Door) {
+    let entered = tokio::time::timeout(Duration::from_secs(20), door.acquire(1)).await;
+    drop(entered.expect("somebody keeps the time").unwrap());
+}
+
+/// `first` arms the timer, and is dropped while `second` waits.
+fn timer_goes_with_its_runtime(first: Runtime, second: &Runtime) {
+    let door = empty_bucket(10.0);
+    let mut armed = door.acquire(1);
+    {
+        let _context = first.enter();
+        assert!(poll_once(&mut armed).is_pending());
+    }
+    let waits = second.spawn({
+        let door = door.clone();
+        async move { served(&door).await }
+    });
+    while door.waiting() < 2 {
+        std::thread::yield_now();
+    }
+    drop(first);
+    second.block_on(waits).unwrap();
+    drop(armed);
+    assert_free(&door, 10);
+}
+
+#[test]
+fn one_who_waits_is_served_after_the_runtime_that_kept_the_time_is_gone() {
+    timer_goes_with_its_runtime(one_thread(), &one_worker());
+    timer_goes_with_its_runtime(one_worker(), &one_worker());
+}
+
+#[test]
+fn a_runtime_that_ends_while_a_door_waits_does_not_panic() {
+    let panics = Arc::new(AtomicUsize::new(0));
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new({
+        let panics = Arc::clone(&panics);
+        move |info| {
+            if std::thread::current().name() == Some("ends with a door") {
+                panics.fetch_add(1, SeqCst);
+            }
+            before(info);
+        }
+    }));
+    for current in [true, false] {
+        std::thread::Builder::new()
+            .name("ends with a door".into())
+            .spawn(move || {
+                let door = empty_bucket(1.0);
+                let runtime = if current {
+                    one_thread()
+                } else {
+                    Builder::new_multi_thread()
+                        .worker_threads(1)
+                        .thread_name("ends with a door")
+                        .enable_time()
+                        .build()
+                        .unwrap()
+                };
+                let mut wait = door.acquire(1);
+                {
+                    let _context = runtime.enter();
+                    assert!(poll_once(&mut wait).is_pending());
+                }
+                drop(runtime);
+                // A plain thread moves what the timer waits for.
+                door.set_pace(Some(per_second(2.0)));
+                drop(wait);
+                assert_free(&door, 10);
+            })
+            .unwrap()
+            .join()
+            .unwrap();
+    }
+    assert_eq!(panics.load(SeqCst), 0);
+}
+
+/// Each thread has a runtime of its own, drives it only while it waits, and does other things
+/// afterwards.
+#[test]
+fn one_who_waits_is_served_though_the_runtime_that_kept_the_time_is_not_driven_any_more() {
+    let door = empty_bucket(20.0);
+    let (first_is_served, wait_for_first) = mpsc::channel();
+    let (done, wait_for_done) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let first = door.clone();
+        scope.spawn(move || {
+            let runtime = one_thread();
+            runtime.block_on(served(&first));
+            first_is_served.send(()).unwrap();
+            // It is not dropped, and nobody drives it.
+            let _ = wait_for_done.recv_timeout(Duration::from_secs(40));
+            drop(runtime);
+        });
+        while door.waiting() == 0 {
+            std::thread::yield_now();
+        }
+        one_thread().block_on(served(&door));
+        wait_for_first.recv().unwrap();
+        done.send(()).unwrap();
+    });
+    assert_free(&door, 10);
+}
+
+#[test]
+fn many_threads_with_a_runtime_each_are_all_served() {
+    let door = empty_bucket(500.0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let runtime = one_thread();
+                for _ in 0..10 {
+                    runtime.block_on(served(&door));
+                    std::thread::sleep(ms(1));
+                }
+                let mut gives_up = pin!(door.acquire(1));
+                runtime.block_on(async {
+                    let _ = tokio::time::timeout(ms(1), &mut gives_up).await;
+                });
+            });
+        }
+    });
+    assert_free(&door, 10);
+}
+
+#[test]
+fn a_runtime_shut_down_with_waiters_in_it_frees_their_places_in_the_queue() {
+    let door = empty_bucket(1.0);
+    let runtime = one_worker();
+    for _ in 0..100 {
+        let door = door.clone();
+        runtime.spawn(async move { door.acquire(1).await.map(drop) });
+    }
+    while door.waiting() < 100 {
+        std::thread::yield_now();
+    }
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    assert_eq!(door.waiting(), 0);
+    door.set_pace(None);
+    assert_free(&door, 10);
+}
+
+#[test]
+fn a_wait_moved_from_one_runtime_to_another_goes_on() {
+    let door = empty_bucket(20.0);
+    let mut wait = Box::pin(door.acquire(1));
+    let first = one_thread();
+    first.block_on(async {
+        let polled = wait.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(matches!(polled, Poll::Pending));
+    });
+    let second = one_thread();
+    let entered =
+        second.block_on(async { tokio::time::timeout(Duration::from_secs(20), wait).await });
+    drop(entered.expect("somebody keeps the time").unwrap());
+    drop((first, second));
+    assert_free(&door, 10);
+}

@@ -1,0 +1,256 @@
+//! Threads that park, and no runtime at all. Real time.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+
+use tidegate_admission::Door;
+use tidegate_core::{RefusedReason, Start, per_second};
+use tokio::runtime::Builder;
+
+use crate::support::{assert_free, block_on, ms, now, poll_once};
+
+#[test]
+fn threads_share_a_limit() {
+    let door = Door::new("gate", 2);
+    let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let permit = door.acquire_blocking(1, None).unwrap();
+                    most.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
+                    std::thread::yield_now();
+                    inside.fetch_sub(1, SeqCst);
+                    drop(permit);
+                }
+            });
+        }
+    });
+    assert_eq!(most.into_inner(), 2);
+    assert_free(&door, 2);
+}
+
+#[test]
+fn a_thread_that_did_not_get_in_in_time_leaves_no_trace() {
+    let door = Door::new("gate", 1);
+    let held = door.try_acquire(1).unwrap();
+    for millis in [0, 20] {
+        let from = now();
+        let max_wait = ms(millis);
+        let refused = door.acquire_blocking(1, Some(max_wait)).unwrap_err();
+        assert_eq!(refused.reason, RefusedReason::WaitedTooLong { max_wait });
+        assert!(now() - from >= max_wait);
+    }
+    assert_eq!(door.waiting(), 0);
+    drop(held);
+    drop(door.acquire_blocking(1, Some(Duration::MAX)).unwrap());
+    assert_free(&door, 1);
+}
+
+#[test]
+fn threads_alone_keep_the_time_of_a_pace_and_a_pause() {
+    let door = Door::new("rate", 4);
+    door.set_pace(Some(per_second(100.0)));
+    let origin = now();
+    door.pause_until((origin + ms(30)).into_std());
+    let mut times: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..6)
+            .map(|_| {
+                scope.spawn(|| {
+                    drop(door.acquire_blocking(1, None).unwrap());
+                    now() - origin
+                })
+            })
+            .collect();
+        threads.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    times.sort();
+    for (turn, &at) in times.iter().enumerate() {
+        let due = ms(30 + turn as u64 * 10);
+        // Two milliseconds: a late one counts as on time.
+        assert!(at + ms(2) >= due, "{turn}: {at:?}");
+    }
+    assert!(times[5] < ms(1_000), "{times:?}");
+    assert_free(&door, 4);
+}
+
+#[test]
+fn threads_and_tasks_stand_in_one_queue() {
+    let door = Door::new("rate", 3);
+    door.set_pace(Some(per_second(200.0)));
+    let runtime = Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_time()
+        .build()
+        .unwrap();
+    let entered = Arc::new(AtomicUsize::new(0));
+    let tasks: Vec<_> = (0..10)
+        .map(|_| {
+            let (door, entered) = (door.clone(), Arc::clone(&entered));
+            runtime.spawn(async move {
+                drop(door.acquire(1).await.unwrap());
+                entered.fetch_add(1, SeqCst);
+            })
+        })
+        .collect();
+    std::thread::scope(|scope| {
+        for timeout in [None, Some(ms(5)), Some(ms(5_000)), None] {
+            let (door, entered) = (&door, &entered);
+            scope.spawn(move || {
+                for _ in 0..3 {
+                    let outcome = door.acquire_blocking(1, timeout);
+                    assert!(outcome.is_ok() || timeout == Some(ms(5)));
+                    entered.fetch_add(usize::from(timeout != Some(ms(5))), SeqCst);
+                }
+            });
+        }
+    });
+    for one in tasks {
+        runtime.block_on(one).unwrap();
+    }
+    assert_eq!(entered.load(SeqCst), 19);
+    assert_free(&door, 3);
+}
+
+/// A thread keeps the time first. A task of a runtime relies on it.
+fn thread_leaves_a_task_behind(door: &Door, leaves: impl FnOnce() + Send) {
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(leaves);
+        while door.waiting() == 0 {
+            std::thread::yield_now();
+        }
+        let entered = runtime.block_on(async {
+            tokio::time::timeout(Duration::from_secs(20), door.acquire(1)).await
+        });
+        drop(entered.expect("somebody keeps the time").unwrap());
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_that_gives_up_hands_over_the_time_to_a_task() {
+    let door = Door::new("rate", 1);
+    door.set_pace(Some(per_second(10.0).start(Start::Empty)));
+    thread_leaves_a_task_behind(&door, || {
+        door.acquire_blocking(1, Some(ms(20))).unwrap_err();
+    });
+    assert_free(&door, 1);
+}
+
+#[test]
+fn a_thread_that_is_served_hands_over_the_time_to_a_task() {
+    let door = Door::new("rate", 1);
+    door.set_pace(Some(per_second(20.0).start(Start::Empty)));
+    thread_leaves_a_task_behind(&door, || {
+        drop(door.acquire_blocking(1, None).unwrap());
+    });
+    assert_free(&door, 1);
+}
+
+#[test]
+fn a_thread_that_gives_up_hands_over_the_time_to_another_thread() {
+    let door = Door::new("rate", 1);
+    door.set_pace(Some(per_second(20.0).start(Start::Empty)));
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| door.acquire_blocking(1, Some(ms(10))).map(drop));
+        while door.waiting() == 0 {
+            std::thread::yield_now();
+        }
+        let second = scope.spawn(|| door.acquire_blocking(1, Some(ms(20_000))).map(drop));
+        first.join().unwrap().unwrap_err();
+        second.join().unwrap().unwrap();
+    });
+    assert_free(&door, 1);
+}
+
+#[test]
+fn a_limit_needs_no_runtime() {
+    let door = Door::new("gate", 2);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    let _permit = block_on(door.acquire(1)).unwrap();
+                    std::thread::yield_now();
+                }
+            });
+        }
+    });
+    assert_free(&door, 2);
+}
+
+#[test]
+fn time_without_a_runtime_panics_with_a_reason_and_leaves_no_trace() {
+    let door = Door::new("rate", 2);
+    let reason = "waiting for a pace, a pause or a longest wait needs a tokio runtime";
+    let assert_panics = || {
+        let mut acquire = door.acquire(1);
+        let raised = catch_unwind(AssertUnwindSafe(|| poll_once(&mut acquire))).unwrap_err();
+        assert!(raised.downcast_ref::<&str>().unwrap().starts_with(reason));
+        drop(acquire);
+        assert_eq!((door.waiting(), door.in_flight()), (0, 0));
+    };
+    door.set_pace(Some(per_second(50.0).start(Start::Empty)));
+    assert_panics();
+    // As does a runtime without timers.
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let context = runtime.enter();
+    assert_panics();
+    drop(context);
+
+    door.set_pace(None);
+    door.pause_until((now() + ms(100_000)).into_std());
+    assert_panics();
+    door.end_pause();
+    assert_free(&door, 2);
+
+    door.set_max_wait(Some(ms(100_000)));
+    let held: Vec<_> = (0..2).map(|_| door.try_acquire(1).unwrap()).collect();
+    let mut acquire = door.acquire(1);
+    catch_unwind(AssertUnwindSafe(|| poll_once(&mut acquire))).unwrap_err();
+    drop((acquire, held));
+    assert_free(&door, 2);
+}
+
+#[test]
+fn one_who_enters_without_a_runtime_does_not_panic_for_those_who_wait() {
+    let door = Door::new("gate", 1);
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    let context = runtime.enter();
+    let held = door.try_acquire(1).unwrap();
+    let mut first = door.acquire(1);
+    let mut second = door.acquire(1);
+    assert!(poll_once(&mut first).is_pending());
+    assert!(poll_once(&mut second).is_pending());
+    drop(held);
+    door.set_pace(Some(per_second(1.0).start(Start::Empty)));
+    drop(context);
+    drop(runtime);
+    // The first was granted before there was a pace.
+    drop(poll_once(&mut first));
+    drop((first, second));
+    door.set_pace(None);
+    assert_free(&door, 1);
+}
+
+#[test]
+fn a_permit_may_be_dropped_on_a_plain_thread() {
+    let door = Door::new("gate", 1);
+    let runtime = Builder::new_current_thread().enable_time().build().unwrap();
+    runtime.block_on(async {
+        let held = door.acquire(1).await.unwrap();
+        let waits = tokio::spawn({
+            let door = door.clone();
+            async move { door.acquire(1).await.map(drop) }
+        });
+        tokio::task::yield_now().await;
+        std::thread::spawn(move || drop(held)).join().unwrap();
+        waits.await.unwrap().unwrap();
+    });
+    drop(runtime);
+    assert_free(&door, 1);
+}
