@@ -1,3 +1,5 @@
+use http_body::Body;
+
 use crate::{End, Hook};
 
 /// A hook that has not been called yet; dropped so, it is called with [`End::Dropped`].
@@ -15,6 +17,17 @@ impl<H: Hook> Armed<H> {
         if let Some(hook) = self.0.take() {
             hook.on_end(end);
         }
+    }
+
+    /// On a body that has ended it is called, on another it is told so.
+    #[inline]
+    pub(crate) fn fire_if_ended(mut self, body: &impl Body) -> Self {
+        if body.is_end_stream() {
+            self.fire(End::Complete(None));
+        } else {
+            self.open();
+        }
+        self
     }
 
     pub(crate) fn open(&mut self) {

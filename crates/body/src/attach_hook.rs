@@ -1,6 +1,7 @@
 use http::Response;
 use http_body::Body;
 
+use crate::armed::Armed;
 use crate::{Hook, HookedBody};
 
 /// A response whose body can take a [`Hook`], and another, and another: the one attached first is
@@ -24,6 +25,8 @@ impl<B: Body, H: Hook> AttachHook<H> for Response<B> {
 
     #[inline]
     fn attach_hook(self, hook: H) -> Self::Output {
-        self.map(|body| HookedBody::new(body, hook))
+        // An end that is known goes first: what the hook frees is free before the response moves.
+        let hook = Armed::new(hook).fire_if_ended(self.body());
+        self.map(|body| HookedBody::armed(body, hook))
     }
 }

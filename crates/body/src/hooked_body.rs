@@ -26,12 +26,12 @@ impl<B: Body, H: Hook> HookedBody<B, H> {
     /// Puts the hook on the body; calls it at once if the body has ended.
     #[inline]
     pub fn new(body: B, hook: H) -> Self {
-        let mut hook = Armed::new(hook);
-        if body.is_end_stream() {
-            hook.fire(End::Complete(None));
-        } else {
-            hook.open();
-        }
+        let hook = Armed::new(hook).fire_if_ended(&body);
+        Self { body, hook }
+    }
+
+    #[inline]
+    pub(crate) fn armed(body: B, hook: Armed<H>) -> Self {
         Self { body, hook }
     }
 }
