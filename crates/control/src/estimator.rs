@@ -187,10 +187,16 @@ impl<T: Term> Estimator<T> {
     }
 
     pub(crate) fn on_start(&mut self, now: Instant) {
-        let now = self.clock.advance(now);
-        self.round.on_start(now);
+        self.clock.begin(now);
+        if !self.round.awaits_send() && self.rate.is_none() {
+            return;
+        }
+        let at = self.clock.advance(now);
+        if self.round.awaits_send() {
+            self.round.on_start(at, self.clock.latest());
+        }
         if let Some(rate) = &mut self.rate {
-            rate.on_start(now);
+            rate.on_start(at);
         }
     }
 
@@ -203,27 +209,25 @@ impl<T: Term> Estimator<T> {
             .retry_after
             .map_or(Quiet::Same, |wait| self.pause.extend(now, now, wait));
         let asked = || sample.retry_after.map(Reason::RetryAfter);
-        let reason = self.step(now, quiet == Quiet::Begun, sample).or_else(asked);
+        let moved = self.step(now, quiet == Quiet::Begun, sample);
+        let reason = moved.or_else(asked)?;
         let to = self.setting();
-        reason
-            .filter(|_| from != to)
-            .map(|reason| Change { from, to, reason })
+        (from != to).then_some(Change { from, to, reason })
     }
 
     fn step(&mut self, now: Instant, paused: bool, sample: &Sample) -> Option<Reason> {
         let at = self.clock.advance(now);
-        let started = self.clock.seconds(sample.started);
         if sample.outcome.is_success() {
             self.note_success(at, sample);
         }
         let starting = matches!(self.phase, Phase::Start) && self.rate.is_none();
-        let settled = starting || at >= self.round.t0 + self.latency;
         // While starting every answer counts: the limit only grew since it was sent.
-        let since = if starting { self.round.t0 } else { 0.0 };
-        let busy = sample.in_flight as f64 >= self.usable();
-        self.round
-            .on_sample(started.max(since), settled, busy, sample);
+        let old = !starting && self.round.is_old(sample.started);
+        let settled = starting || at >= self.round.t0 + self.latency;
+        let busy = sample.in_flight >= self.usable();
+        self.round.on_sample(old, settled, busy, sample);
         if self.rate.is_some() {
+            let started = self.clock.seconds(sample.started);
             return self.pace(at, started, paused, sample);
         }
         let moved = if paused {
@@ -238,25 +242,25 @@ impl<T: Term> Estimator<T> {
     }
 
     /// In flight from which on the limit counts as in use.
-    fn usable(&self) -> f64 {
-        (0.9 * self.n.floor()).floor().max(1.0)
+    fn usable(&self) -> usize {
+        (self.n as usize * 9 / 10).max(1)
     }
 
     fn note_success(&mut self, at: f64, sample: &Sample) {
         self.last_success = at;
         self.delivered.record(at);
-        let Some(latency) = sample.latency.map(|latency| latency.as_secs_f64()) else {
+        let Some(latency) = sample.latency.map(clock::seconds) else {
             return;
         };
         if self.latency > 0.0 {
-            self.latency += (latency.min(5.0 * self.latency) - self.latency) / 20.0;
+            self.latency += 0.05 * (latency.min(5.0 * self.latency) - self.latency);
         } else {
             self.latency = latency;
         }
     }
 
     fn next_round(&mut self, at: f64, decreased: bool) {
-        self.round = self.round.after(at, decreased);
+        self.round = self.round.after(at, self.clock.latest(), decreased);
     }
 
     /// What a single answer moves: the doubling at the start, and the way out of an outage.

@@ -1,4 +1,4 @@
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Instants as seconds since the first one that a law saw.
 ///
@@ -7,28 +7,45 @@ use std::time::Instant;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clock {
     origin: Option<Instant>,
+    latest: Option<Instant>,
     now: f64,
 }
 
 impl Clock {
-    pub(crate) fn advance(&mut self, now: Instant) -> f64 {
+    /// The first instant, if there was none.
+    pub(crate) fn begin(&mut self, now: Instant) {
         self.origin.get_or_insert(now);
-        self.now = self.now.max(self.seconds(now));
+    }
+
+    pub(crate) fn advance(&mut self, now: Instant) -> f64 {
+        self.begin(now);
+        if Some(now) > self.latest {
+            self.latest = Some(now);
+            self.now = self.seconds(now);
+        }
         self.now
     }
 
     pub(crate) fn seconds(&self, at: Instant) -> f64 {
-        self.origin.map_or(0.0, |origin| {
-            at.saturating_duration_since(origin).as_secs_f64()
-        })
+        self.origin
+            .map_or(0.0, |origin| seconds(at.saturating_duration_since(origin)))
     }
+
+    /// The latest `now`.
+    pub(crate) fn latest(&self) -> Option<Instant> {
+        self.latest
+    }
+}
+
+/// As `as_secs_f64`, without its division: this runs for every request.
+pub(crate) fn seconds(duration: Duration) -> f64 {
+    duration.as_secs() as f64 + f64::from(duration.subsec_nanos()) * 1e-9
 }
 
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "these values are exact")]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
     fn a_clock_that_steps_back_stands_still() {
@@ -41,6 +58,7 @@ mod tests {
         assert_eq!(clock.advance(origin + Duration::from_secs(5)), 0.0);
         assert_eq!(clock.advance(origin + Duration::from_secs(9)), 4.0);
         assert_eq!(clock.advance(origin + Duration::from_secs(7)), 4.0);
+        assert_eq!(clock.latest(), Some(origin + Duration::from_secs(9)));
         assert_eq!(clock.seconds(origin), 0.0);
     }
 }

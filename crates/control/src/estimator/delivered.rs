@@ -12,6 +12,8 @@ const WIDTH: f64 = 0.025;
 pub(crate) struct Delivered {
     counts: [u32; SLOTS as usize],
     width: f64,
+    /// `1 / width`.
+    per_second: f64,
     /// The slot being filled, counted from time 0.
     slot: u64,
     since: f64,
@@ -22,6 +24,7 @@ impl Default for Delivered {
         Self {
             counts: [0; SLOTS as usize],
             width: WIDTH,
+            per_second: 1.0 / WIDTH,
             slot: 0,
             since: 0.0,
         }
@@ -56,7 +59,7 @@ impl Delivered {
     }
 
     fn advance(&mut self, now: f64) {
-        let slot = ((now / self.width) as u64).max(self.slot);
+        let slot = ((now * self.per_second) as u64).max(self.slot);
         if slot == self.slot {
             return;
         }
@@ -82,6 +85,7 @@ impl Delivered {
             .max((self.slot + 1).saturating_sub(SLOTS) as f64 * self.width);
         self.counts = counts;
         self.width *= 2.0;
+        self.per_second /= 2.0;
         self.slot = slot;
     }
 

@@ -1,6 +1,9 @@
+use std::time::Instant;
+
 use tidegate_core::{Cause, Outcome, Sample};
 
 use super::LogMean;
+use super::clock::seconds;
 
 /// Fewer overloads than these are noise, whatever their share.
 const FEW: u32 = 3;
@@ -16,8 +19,10 @@ const EARLY: f64 = 0.3;
 pub(crate) struct Round {
     /// Since when a request must have been sent to count, seconds.
     pub(crate) t0: f64,
+    /// The same as it came, since comparing instants costs less than turning them into seconds.
+    since: Option<Instant>,
     /// After a decrease: `t0` moves to the first send.
-    pub(crate) awaits_send: bool,
+    awaits_send: bool,
     /// Successes.
     pub(crate) successes: u32,
     /// Overloads.
@@ -42,26 +47,34 @@ pub(crate) struct Round {
 }
 
 impl Round {
-    /// The next round. What was barren stays so until a success.
-    pub(crate) fn after(&self, now: f64, awaits_send: bool) -> Self {
+    /// The next round. What was barren stays so until a success, or a decrease.
+    pub(crate) fn after(&self, t0: f64, since: Option<Instant>, awaits_send: bool) -> Self {
         Self {
-            t0: now,
+            t0,
+            since,
             awaits_send,
             barren: if awaits_send { 0 } else { self.barren },
             ..Self::default()
         }
     }
 
-    pub(crate) fn on_start(&mut self, now: f64) {
-        if self.awaits_send {
-            self.awaits_send = false;
-            self.t0 = now;
-        }
+    pub(crate) fn awaits_send(&self) -> bool {
+        self.awaits_send
     }
 
-    /// Takes note of an answer to a request sent at `started`. `settled`: the wait is over, or
-    /// there is none.
-    pub(crate) fn on_sample(&mut self, started: f64, settled: bool, busy: bool, sample: &Sample) {
+    pub(crate) fn on_start(&mut self, t0: f64, since: Option<Instant>) {
+        self.awaits_send = false;
+        self.t0 = t0;
+        self.since = since;
+    }
+
+    /// Whether a request was sent too early to count.
+    pub(crate) fn is_old(&self, started: Instant) -> bool {
+        Some(started) < self.since
+    }
+
+    /// Takes note of an answer. `settled`: the wait is over, or there is none.
+    pub(crate) fn on_sample(&mut self, old: bool, settled: bool, busy: bool, sample: &Sample) {
         self.answers = self.answers.saturating_add(1);
         self.busy = self.busy.saturating_add(u32::from(busy));
         match sample.outcome {
@@ -69,7 +82,7 @@ impl Round {
             Outcome::Overload(_) => self.barren = self.barren.saturating_add(1),
             Outcome::Failure | Outcome::Ignored => {}
         }
-        if started < self.t0 {
+        if old {
             return;
         }
         self.eo = self
@@ -99,7 +112,7 @@ impl Round {
             Outcome::Ignored => false,
         };
         if let Some(latency) = sample.latency.filter(|_| timed) {
-            self.g.add(latency.as_secs_f64());
+            self.g.add(seconds(latency));
             self.i.add(sample.in_flight_at_start as f64);
         }
     }
