@@ -245,7 +245,7 @@ impl<P: Primitives> Admission<P> {
             ticket.set(State::Closed);
         } else if passed_over {
             queue.ring.return_to_front(ticket);
-            queue.expect(ticket.deadline);
+            queue.expect(ticket.deadline());
             self.set_slow();
         }
         if let Some(fresh) = fresh {
@@ -436,7 +436,8 @@ impl<P: Primitives> Admission<P> {
                     queue.entered = true;
                     if let Some((head, waker)) = queue.ring.pop_head() {
                         head.grant(entry.tokens > 0);
-                        queue.granted.push(head);
+                        let Queue { granted, ring, .. } = &mut *queue;
+                        granted.push(head, |came| ring.recycle(came));
                         effects.wake(waker);
                     }
                 }

@@ -20,12 +20,15 @@ impl<P: Primitives> Default for Granted<P> {
 
 impl<P: Primitives> Granted<P> {
     #[inline]
-    pub(crate) fn push(&mut self, waiter: Ticket<P>) {
-        // Those that came are dropped as the next ones are granted.
+    pub(crate) fn push(&mut self, waiter: Ticket<P>, mut came: impl FnMut(Ticket<P>)) {
+        // Those that came leave as the next ones are granted.
         while let Some((front, _)) = self.0.front()
             && front.state() != State::Granted
         {
-            self.0.pop_front();
+            self.0
+                .pop_front()
+                .into_iter()
+                .for_each(|(front, _)| came(front));
         }
         if self.0.len() == self.0.capacity() {
             // And behind one that does not come, before there are too many.

@@ -17,6 +17,8 @@ const SMALL: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Ring<P: Primitives> {
     places: VecDeque<Place<P>>,
+    /// Waiters that only the ring still knows, to be used again.
+    free: Vec<Ticket<P>>,
     next_number: u64,
     waiting: usize,
     /// How many of those that are waiting are threads.
@@ -39,6 +41,7 @@ impl<P: Primitives> Default for Ring<P> {
     fn default() -> Self {
         Self {
             places: VecDeque::new(),
+            free: Vec::new(),
             next_number: 0,
             waiting: 0,
             threads: 0,
@@ -65,7 +68,7 @@ impl<P: Primitives> Ring<P> {
         thread: bool,
         waker: Option<Waker>,
     ) -> Ticket<P> {
-        let waiter = Arc::new(Waiter::new(self.next_number, cost, deadline, thread));
+        let waiter = self.free_waiter(cost, deadline, thread);
         self.next_number += 1;
         self.deadlines_in_order &= deadline >= self.latest_deadline;
         self.latest_deadline = deadline;
@@ -75,6 +78,26 @@ impl<P: Primitives> Ring<P> {
         let ticket = Arc::clone(&waiter);
         self.places.push_back(Place { waiter, waker });
         ticket
+    }
+
+    #[inline]
+    fn free_waiter(&mut self, cost: u32, deadline: u64, thread: bool) -> Ticket<P> {
+        let number = self.next_number;
+        match self.free.pop() {
+            Some(waiter) => {
+                waiter.reuse(number, cost, deadline, thread);
+                waiter
+            }
+            None => Arc::new(Waiter::new(number, cost, deadline, thread)),
+        }
+    }
+
+    /// Keeps the memory of one that has come for its grant, unless somebody still knows it.
+    #[inline]
+    pub(crate) fn recycle(&mut self, waiter: Ticket<P>) {
+        if self.free.len() < SMALL && Arc::strong_count(&waiter) == 1 {
+            self.free.push(waiter);
+        }
     }
 
     /// What the first that is waiting costs.
@@ -137,7 +160,7 @@ impl<P: Primitives> Ring<P> {
             waiter: Arc::clone(ticket),
             waker: None,
         };
-        self.places.insert(self.at_or_after(ticket.number), place);
+        self.places.insert(self.at_or_after(ticket.number()), place);
     }
 
     /// Takes out one that is waiting, and returns its waker.
@@ -159,19 +182,19 @@ impl<P: Primitives> Ring<P> {
             if !place.waiter.is_waiting() {
                 continue;
             }
-            if place.waiter.deadline <= now {
+            if place.waiter.deadline() <= now {
                 place.waiter.set(State::Expired);
                 place.waker.take().map(&mut wake);
                 let waiter = Arc::clone(&place.waiter);
                 self.uncount(&waiter);
             } else {
-                earliest = earliest.min(place.waiter.deadline);
+                earliest = earliest.min(place.waiter.deadline());
                 if self.deadlines_in_order {
                     (in_order, latest) = (true, self.latest_deadline);
                     break;
                 }
-                in_order &= place.waiter.deadline >= latest;
-                latest = place.waiter.deadline;
+                in_order &= place.waiter.deadline() >= latest;
+                latest = place.waiter.deadline();
             }
         }
         (self.deadlines_in_order, self.latest_deadline) = (in_order, latest);
@@ -205,7 +228,7 @@ impl<P: Primitives> Ring<P> {
     }
 
     fn place(&mut self, ticket: &Ticket<P>) -> Option<&mut Place<P>> {
-        let index = self.at_or_after(ticket.number);
+        let index = self.at_or_after(ticket.number());
         self.places
             .get_mut(index)
             .filter(|place| Arc::ptr_eq(&place.waiter, ticket))
@@ -222,12 +245,12 @@ impl<P: Primitives> Ring<P> {
         let Some(front) = self.places.front() else {
             return 0;
         };
-        let offset = number.saturating_sub(front.waiter.number) as usize;
+        let offset = number.saturating_sub(front.waiter.number()) as usize;
         match self.places.get(offset) {
-            Some(place) if place.waiter.number == number => offset,
+            Some(place) if place.waiter.number() == number => offset,
             _ => self
                 .places
-                .partition_point(|place| place.waiter.number < number),
+                .partition_point(|place| place.waiter.number() < number),
         }
     }
 

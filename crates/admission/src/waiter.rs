@@ -20,10 +20,9 @@ pub(crate) struct Waiter<P: Primitives> {
     ///   cost    thread   tokens   state
     /// ```
     word: P::Word,
-    /// Its place in the order of arrival.
-    pub(crate) number: u64,
-    /// When it is refused, in nanoseconds on the door's clock.
-    pub(crate) deadline: u64,
+    /// Atomic only because a waiter is used again; they change while nobody else knows it.
+    number: P::Word,
+    deadline: P::Word,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,12 +49,33 @@ const COST_SHIFT: u32 = 32;
 
 impl<P: Primitives> Waiter<P> {
     pub(crate) fn new(number: u64, cost: u32, deadline: u64, thread: bool) -> Self {
-        let thread = if thread { THREAD } else { 0 };
         Self {
-            word: P::Word::new(u64::from(cost) << COST_SHIFT | thread | State::Waiting as u64),
-            number,
-            deadline,
+            word: P::Word::new(Self::waiting(cost, thread)),
+            number: P::Word::new(number),
+            deadline: P::Word::new(deadline),
         }
+    }
+
+    /// Another waiter in the same memory. Under the queue's lock, and only the queue knows this one.
+    pub(crate) fn reuse(&self, number: u64, cost: u32, deadline: u64, thread: bool) {
+        self.number.store(number, Relaxed);
+        self.deadline.store(deadline, Relaxed);
+        self.word.store(Self::waiting(cost, thread), Release);
+    }
+
+    fn waiting(cost: u32, thread: bool) -> u64 {
+        let thread = if thread { THREAD } else { 0 };
+        u64::from(cost) << COST_SHIFT | thread | State::Waiting as u64
+    }
+
+    /// Its place in the order of arrival.
+    pub(crate) fn number(&self) -> u64 {
+        self.number.load(Relaxed)
+    }
+
+    /// When it is refused, in nanoseconds on the door's clock.
+    pub(crate) fn deadline(&self) -> u64 {
+        self.deadline.load(Relaxed)
     }
 
     pub(crate) fn state(&self) -> State {
