@@ -24,7 +24,6 @@ use tidegate::{BoxError, GateLayer, Units};
 use tidegate_testkit::{Fixed, Report, Request as Received, Response, Upstream, UpstreamBuilder};
 use tokio::runtime;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
 use tower::limit::ConcurrencyLimitLayer;
 use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceExt};
@@ -450,21 +449,20 @@ fn on_several_threads_the_upstream_has_no_more_either() {
     }
 }
 
-/// 40 heads wanted, no body read: how many come, and how many streams the upstream has then.
-async fn heads_of_unread_bodies(stack: &Stack, upstream: &Upstream) -> (usize, usize) {
-    let heads: FuturesUnordered<_> = (0..REQUESTS)
+/// Of 40 requests whose bodies nobody reads, `count` that have their heads.
+async fn unread(stack: &Stack, upstream: &Upstream, count: usize) -> impl Sized {
+    let mut requests: FuturesUnordered<_> = (0..REQUESTS)
         .map(|_| {
             let uri = format!("{}/endless", upstream.uri());
             let request = Request::get(uri).body(Empty::new()).expect("a request");
             stack.clone().oneshot(request)
         })
         .collect();
-    let mut heads = heads.take_until(Box::pin(sleep(300.ms())));
-    let mut open = Vec::new();
-    while let Some(response) = heads.next().await {
-        open.push(response.expect("a head"));
+    let mut heads = Vec::new();
+    while heads.len() < count {
+        heads.extend(requests.next().await.map(|head| head.expect("a head")));
     }
-    (open.len(), upstream.in_flight())
+    (heads, requests)
 }
 
 #[test]
@@ -473,15 +471,16 @@ fn towers_limit_of_4_has_40_streams_open_where_a_gate_has_4() {
         client.run(async {
             let upstream = client.upstream().await;
             let stack = client.behind_towers_limit(&upstream);
-            let open = heads_of_unread_bodies(&stack, &upstream).await;
-            assert_eq!(open, (REQUESTS, REQUESTS), "{client:?}");
-            assert_eq!(upstream.peak_in_flight(), REQUESTS, "{client:?}");
+            let _unread = unread(&stack, &upstream, REQUESTS).await;
+            assert_eq!(upstream.in_flight(), REQUESTS, "{client:?}");
 
             let upstream = client.upstream().await;
             let gate = GateLayer::new(LIMIT);
             let stack = client.behind_gate(&gate, &upstream);
-            let open = heads_of_unread_bodies(&stack, &upstream).await;
-            assert_eq!(open, (LIMIT, LIMIT), "{client:?}");
+            let unread = unread(&stack, &upstream, LIMIT).await;
+            assert_eq!(upstream.in_flight(), LIMIT, "{client:?}");
+            assert_eq!(gate.handle().waiting(), REQUESTS - LIMIT, "{client:?}");
+            drop(unread);
             assert_eq!(upstream.peak_in_flight(), LIMIT, "{client:?}");
             assert_free(&gate.handle(), LIMIT);
         });
