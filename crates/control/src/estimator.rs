@@ -1,44 +1,5 @@
-//! The estimator that [`Prober`](crate::Prober) and [`Pid`](crate::Pid) share.
-//!
-//! Times are seconds. Names are those of the fields.
-//!
-//! ```text
-//! n        the limit, a real number; ⌊n⌋ is usable
-//! latency  EWMA(1/20) of success latency, each sample capped at 5 latency            (L)
-//! α(n)     min(1.5 + √n, n/2)           how many of our requests may stand in a queue
-//! G        exp(mean ln latency) of the k successes and timeouts of a round; a geometric mean needs
-//!          10 to 100 times fewer samples than a mean where latencies have a heavy tail
-//! I        exp(mean ln in flight at their start)
-//! G0       G without a queue of ours                                                (ln_g0)
-//! q        n (1 − exp(−max(0, ln(G/G0) − 1/√k)))     our requests in a queue, by Little's law
-//! ```
-//!
-//! A *round* counts answers to requests sent since t0, the end of the round before (after a decrease:
-//! the first send) that arrive after t0 + latency. It ends after clamp(2n, 16, 400) of them, at once
-//! when max(3, 0.3 n) overloads came back, and after max(3, n) overloads without a success. At its
-//! end the first of these that fits moves the limit:
-//!
-//! ```text
-//! 1 dead      nothing but overloads for 2 latency: n/2; at the least limit a pause after each send,
-//!             0.05 s doubling to 1 s. The first success starts again, or enters rate mode
-//! 2 rate      overloaded below a limit that just worked, by 429, or at one in flight: rate mode
-//! 3 start     n + 1 for each success: doubles per round trip. Overloaded: 4, then 6.
-//!             q > n/2: n = n max(G0/G, 0.4) + α, then 6
-//! 4 failure   what the law's own term asks for: Prober cuts to 0.75 n and holds below the old n for
-//!             max(5, latency); Pid moves by its controller
-//! 5 cruise    n + d, d = (α − q)/2; up only if the limit was in use; if q < α/2 at least 1.5 times
-//!             the last move, at most n/2
-//! 6 probe     every 10 s (20 latency) on a shared clock: ⌊n/2⌋ for one round.
-//!             e = ln(G_ref/G) / max(0.3, ln(I_ref/I)). e > 1/2: still in a queue, halve again;
-//!             else G0 = G, n = clamp(n_before G/G_ref + α, n, n_before)
-//! ```
-//!
-//! Sources: Little's law as in [`tidegate_core::littles_law`]; a queue target that grows with √n and
-//! a queue estimate from a base latency as in TCP Vegas (Brakmo and Peterson, 1995) and Netflix
-//! Gradient2; the doubling start of RFC 5681 §3.1; the hold below a failed limit in the spirit of
-//! RFC 9438 §4.6. Constants come from a study on simulated servers and were confirmed on
-//! `tidegate-sim`: moving any of them by a third changes the score of an open and of a perturbed set
-//! by less than 0.01.
+//! The estimator that the prober and the governor share. Its rules stand in `docs/rules.md`, in the
+//! words of the fields below.
 
 mod clock;
 mod crowding;
@@ -222,7 +183,7 @@ impl<T: Term> Estimator<T> {
         }
         let starting = matches!(self.phase, Phase::Start) && self.rate.is_none();
         // While starting every answer counts: the limit only grew since it was sent.
-        let old = !starting && self.round.is_old(sample.started);
+        let old = !starting && self.round.is_old(sample);
         let settled = starting || at >= self.round.t0 + self.latency;
         let busy = sample.in_flight >= self.usable();
         self.round.on_sample(old, settled, busy, sample);

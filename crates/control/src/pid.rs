@@ -16,7 +16,27 @@ const NEAR: f64 = 0.5;
 /// No round takes more than this part of the limit: rounds are short while much fails.
 const MOST: f64 = 0.25;
 
-/// Holds the share of failed requests at a setpoint by moving the limit.
+/// Holds the share of failed requests at a setpoint by moving the limit: the governor.
+///
+/// It runs on the same rounds, queue estimate, probes and rate mode as [`Prober`](crate::Prober);
+/// where that cuts, this moves by a PID controller in velocity form. Overloads and plain failures
+/// count as failed.
+///
+/// ```text
+/// p   = (failed + 5 sp) / (answers + 5)      few answers hold the limit
+/// e   = clamp((sp − p) / setpoint, −4, 1)
+/// u   = kp Δe + ki e − kd Δ²p̃ / setpoint     Δe in −2..=1; p̃ = EWMA(1/2) of p
+/// Δn  = u min(n, 4 √n)   if u > 0            additive up,
+///     = max(u, −1/4) n   otherwise           multiplicative down: fair between clients
+/// ```
+///
+/// While `e` is below 0.5 the limit moves by the smaller of `Δn` and `(α − q)/2`; above, by the
+/// prober's rule. `sp` is the setpoint, or setpoint plus noise where failures turn out not to depend
+/// on the limit.
+///
+/// The limit is the only integral, so clamping it is the anti-windup, and moving a gain, the setpoint
+/// or a bound moves nothing else (Åström and Hägglund, *Advanced PID Control*, §3.5). The derivative
+/// acts on the filtered measurement, never on the setpoint.
 #[derive(Clone, Debug)]
 pub struct Pid(Estimator<Velocity>);
 
@@ -287,5 +307,108 @@ impl Controller for Pid {
 
     fn move_to(&mut self, now: Instant, limit: f64) {
         self.0.move_to(now, limit);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::{Trial, UNAVAILABLE};
+    use tidegate_core::{Outcome, Units};
+
+    fn velocity() -> Velocity {
+        Pid::new(Duration::ZERO).0.term
+    }
+
+    #[test]
+    fn at_the_setpoint_nothing_moves() {
+        let mut term = velocity();
+        for _ in 0..10 {
+            assert!(term.u(0.05, 0.05).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn each_gain_answers_to_its_own_part_of_the_error() {
+        let gains = |kp, ki, kd| Velocity {
+            kp,
+            ki,
+            kd,
+            ..velocity()
+        };
+        let step = |mut term: Velocity| {
+            term.u(0.05, 0.05);
+            [term.u(0.10, 0.05), term.u(0.10, 0.05)]
+        };
+        // P answers to the step alone, I goes on, D pushes against it and then back.
+        assert_eq!(step(gains(1.0, 0.0, 0.0)).map(f64::round), [-1.0, 0.0]);
+        assert_eq!(step(gains(0.0, 1.0, 0.0)).map(f64::round), [-1.0, -1.0]);
+        let [first, second] = step(gains(0.0, 0.0, 1.0));
+        assert!((first + 0.5).abs() < 1e-9 && (second - 0.25).abs() < 1e-9);
+    }
+
+    #[test]
+    fn more_failures_than_the_setpoint_lower_the_limit_and_say_so() {
+        let mut trial = Trial::new(Pid::new(Duration::ZERO));
+        trial.law.move_to(trial.now, 100.0);
+        trial.wave(50.ms(), Outcome::Success);
+        let changes = trial.wave(50.ms(), UNAVAILABLE);
+        assert_eq!(changes.len(), 1, "{changes:?}");
+        assert!(trial.limit() < 80.0);
+        let words = changes[0].reason.to_string();
+        assert!(words.ends_with("failed, setpoint 5.0 %"), "{words}");
+    }
+
+    #[test]
+    fn no_answers_move_nothing() {
+        let mut trial = Trial::new(Pid::new(Duration::ZERO));
+        trial.law.move_to(trial.now, 100.0);
+        let before = trial.law.setting();
+        trial.wait(1_000.s());
+        trial.law.on_start(trial.now, 1);
+        trial.wait(50.ms());
+        trial.answer_with(1, 50.ms(), Outcome::Failure);
+        assert_eq!(trial.law.setting(), before);
+    }
+
+    #[test]
+    fn a_setting_out_of_range_changes_nothing() {
+        let mut law = Pid::new(Duration::ZERO);
+        let before = law.settings();
+        let wrong = [
+            PidSettings {
+                kp: f64::NAN,
+                ..before
+            },
+            PidSettings { ki: -0.1, ..before },
+            PidSettings {
+                kd: f64::INFINITY,
+                ..before
+            },
+            PidSettings {
+                setpoint: 0.0,
+                ..before
+            },
+            PidSettings {
+                setpoint: 1.0,
+                ..before
+            },
+            PidSettings { min: 0, ..before },
+            PidSettings {
+                min: 9,
+                max: 8,
+                ..before
+            },
+        ];
+        for settings in wrong {
+            assert!(law.set(settings).is_err(), "{settings:?}");
+            assert_eq!(law.settings(), before);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "setpoint must be between 0 and 1, not 1.5")]
+    fn a_setpoint_above_one_is_refused() {
+        let _ = Pid::new(Duration::ZERO).setpoint(1.5);
     }
 }

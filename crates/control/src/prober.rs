@@ -11,7 +11,29 @@ const OVERLOADED: f64 = 0.06;
 /// What a cut leaves of the limit.
 const KEEP: f64 = 0.75;
 
-/// Finds the limit from nothing.
+/// Finds the limit from nothing: no capacity, no rate and no budget need to be known.
+///
+/// It doubles each round trip until latency or refusals say that the service is full, and then keeps
+/// a short queue of its own there, about `1.5 + √n` requests. Ten seconds apart it halves the limit
+/// for one round to see what latency is without that queue.
+///
+/// ```text
+/// overloads > 6 % of a round and 2 deviations:  n = 0.75 n, below the old n for max(5 s, latency)
+/// otherwise:                                    n = n + (α − q)/2, and the probes
+/// ```
+///
+/// The whole law stands in [the crate's documentation](crate#the-rules). Plain failures do not count.
+/// A service that limits a rate is paced; see [`Setting::pace`]. It was built to be driven alone:
+/// stacked on another adaptive limiter it does worse than either.
+///
+/// ```
+/// use std::time::Duration;
+/// use tidegate_control::Prober;
+/// use tidegate_core::Controller;
+///
+/// let law = Prober::new(Duration::from_secs(1_700_000_000)).max(500);
+/// assert_eq!(law.setting().limit, 1.0);
+/// ```
 #[derive(Clone, Debug)]
 pub struct Prober(Estimator<Cut>);
 

@@ -21,6 +21,9 @@ pub(crate) struct Round {
     pub(crate) t0: f64,
     /// The same as it came, since comparing instants costs less than turning them into seconds.
     since: Option<Instant>,
+    /// The same for overloads: only those sent before the last decrease are old news. A timeout may
+    /// take many rounds to come.
+    decreased: Option<Instant>,
     /// After a decrease: `t0` moves to the first send.
     awaits_send: bool,
     /// Successes.
@@ -52,6 +55,7 @@ impl Round {
         Self {
             t0,
             since,
+            decreased: if awaits_send { since } else { self.decreased },
             awaits_send,
             barren: if awaits_send { 0 } else { self.barren },
             ..Self::default()
@@ -66,11 +70,17 @@ impl Round {
         self.awaits_send = false;
         self.t0 = t0;
         self.since = since;
+        self.decreased = since;
     }
 
     /// Whether a request was sent too early to count.
-    pub(crate) fn is_old(&self, started: Instant) -> bool {
-        Some(started) < self.since
+    pub(crate) fn is_old(&self, sample: &Sample) -> bool {
+        let since = if sample.outcome.is_overload() {
+            self.decreased
+        } else {
+            self.since
+        };
+        Some(sample.started) < since
     }
 
     /// Takes note of an answer. `settled`: the wait is over, or there is none.
