@@ -11,7 +11,7 @@ use tidegate_core::{Cause, Change, Controller, Outcome, Sample, Setting};
 
 const BATCH: u32 = 100_000;
 const BATCHES: usize = 200;
-const LATENCY: Duration = Duration::from_millis(50);
+const LATENCY: Duration = Duration::from_millis(40);
 
 fn main() {
     measure("the harness alone", &mut Nothing, 0);
@@ -61,7 +61,7 @@ fn measure(name: &str, law: &mut impl Controller, overload_each: u32) {
             Outcome::Success
         };
         // Latencies between 40 and 60 ms, always other ones.
-        let latency = LATENCY - Duration::from_millis(10)
+        let latency = LATENCY
             + Duration::from_nanos(u64::from(turn.wrapping_mul(2_654_435_761) % 20_000_000));
         let in_flight = law.setting().limit as usize;
         law.on_start(now, in_flight);

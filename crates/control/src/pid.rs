@@ -9,6 +9,10 @@ use crate::{Bounds, Invalid};
 /// instead of guessing.
 const PRIOR: f64 = 5.0;
 
+/// So many deviations above the setpoint may be chance, and count as the setpoint: otherwise noise
+/// near it drives the limit down, since a cut is larger than a rise.
+const CHANCE: f64 = 2.0;
+
 /// Below this error the service is close to the setpoint and the term decides; above it the queue
 /// does.
 const NEAR: f64 = 0.5;
@@ -23,7 +27,8 @@ const MOST: f64 = 0.25;
 /// count as failed.
 ///
 /// ```text
-/// p   = (failed + 5 sp) / (answers + 5)      few answers hold the limit
+/// p   = (failed + 5 sp) / (answers + 5)      few answers hold the limit; of what is above sp, two
+///                                            deviations are chance
 /// e   = clamp((sp − p) / setpoint, −4, 1)
 /// u   = kp Δe + ki e − kd Δ²p̃ / setpoint     Δe in −2..=1; p̃ = EWMA(1/2) of p
 /// Δn  = u min(n, 4 √n)   if u > 0            additive up,
@@ -102,6 +107,12 @@ impl Term for Velocity {
     fn judge(&mut self, n: f64, round: &Round, accepted: f64, _overloaded: bool) -> Verdict {
         let Share { bad, of } = round.failures(n);
         let p = (f64::from(bad) + PRIOR * accepted) / (f64::from(of) + PRIOR);
+        let chance = CHANCE * (accepted / (f64::from(of) + PRIOR)).sqrt();
+        let p = if p > accepted {
+            (p - chance).max(accepted)
+        } else {
+            p
+        };
         let u = self.u(p, accepted);
         if self.e(p, accepted) >= NEAR {
             return Verdict::Free;
@@ -341,10 +352,14 @@ mod tests {
             [term.u(0.10, 0.05), term.u(0.10, 0.05)]
         };
         // P answers to the step alone, I goes on, D pushes against it and then back.
-        assert_eq!(step(gains(1.0, 0.0, 0.0)).map(f64::round), [-1.0, 0.0]);
-        assert_eq!(step(gains(0.0, 1.0, 0.0)).map(f64::round), [-1.0, -1.0]);
-        let [first, second] = step(gains(0.0, 0.0, 1.0));
-        assert!((first + 0.5).abs() < 1e-9 && (second - 0.25).abs() < 1e-9);
+        for (term, moves) in [
+            (gains(1.0, 0.0, 0.0), [-1.0, 0.0]),
+            (gains(0.0, 1.0, 0.0), [-1.0, -1.0]),
+            (gains(0.0, 0.0, 1.0), [-0.5, 0.25]),
+        ] {
+            let near = |(is, should): (f64, f64)| (is - should).abs() < 1e-9;
+            assert!(step(term).into_iter().zip(moves).all(near), "{moves:?}");
+        }
     }
 
     #[test]

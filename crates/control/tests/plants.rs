@@ -138,7 +138,7 @@ impl<L: Controller> Plant<L> {
 
     fn serve(&mut self) -> (Outcome, u64) {
         if let Some((each, outcome)) = self.noise
-            && self.random() % each == 0
+            && self.random().is_multiple_of(each)
         {
             return (outcome, 2 * MS);
         }
