@@ -323,7 +323,6 @@ impl<P: Primitives> Admission<P> {
     pub(crate) fn set_pace(&self, pace: Option<Pace>, now: impl Fn() -> u64) -> Effects {
         let time = now();
         self.locked(now, |this, queue| {
-            let time = queue.now(&|| time);
             match (&pace, queue.pace) {
                 (Some(pace), Some(_)) => this.bucket.change_pace(pace, time),
                 (Some(pace), None) => {
@@ -451,9 +450,6 @@ impl<P: Primitives> Admission<P> {
                 }
             }
         }
-        if queue.ring.waiting() == 0 {
-            queue.dry_until = None;
-        }
         if spare.0 {
             self.word.fetch_sub(ONE, Release);
         }
@@ -473,7 +469,9 @@ impl<P: Primitives> Admission<P> {
         if queue.pace.is_none() {
             return Ok(Entry { tokens: 0 });
         }
-        let now = queue.now(now);
+        // Not the queue's clock, which stands still when this one steps back: on the fast path others
+        // take tokens by this one.
+        let now = now();
         let since = match queue.dry_until {
             Some(at) if at <= now => at.max(now.saturating_sub(LAG)),
             _ => now,
@@ -539,6 +537,9 @@ impl<P: Primitives> Admission<P> {
                 .drainers
                 .drain(..)
                 .for_each(|waker| effects.wake(Some(waker)));
+        }
+        if queue.ring.waiting() == 0 {
+            queue.dry_until = None;
         }
         self.clear_slow_if_idle(queue);
         effects.timed = queue.needs_time();

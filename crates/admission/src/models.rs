@@ -1,6 +1,9 @@
 //! The shipped [`Admission`](crate::admission::Admission) under model checkers and against a
 //! reference.
 
+mod clocks;
 mod interleavings;
+mod reference;
 mod schedules;
+mod sequences;
 mod shell;

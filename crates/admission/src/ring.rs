@@ -163,7 +163,7 @@ impl<P: Primitives> Ring<P> {
         self.places.insert(self.at_or_after(ticket.number()), place);
     }
 
-    /// Takes out one that is waiting, and returns its waker.
+    /// Takes out one if it is waiting, and returns its waker.
     pub(crate) fn remove(&mut self, ticket: &Ticket<P>, then: State) -> Option<Waker> {
         let waker = self.place(ticket)?.waker.take();
         ticket.set(then);
@@ -227,11 +227,12 @@ impl<P: Primitives> Ring<P> {
             .map(|place| (&place.waiter, place.waker.as_ref()))
     }
 
+    /// Where one stands that is waiting.
     fn place(&mut self, ticket: &Ticket<P>) -> Option<&mut Place<P>> {
         let index = self.at_or_after(ticket.number());
         self.places
             .get_mut(index)
-            .filter(|place| Arc::ptr_eq(&place.waiter, ticket))
+            .filter(|place| Arc::ptr_eq(&place.waiter, ticket) && ticket.is_waiting())
     }
 
     fn uncount(&mut self, waiter: &Waiter<P>) {
