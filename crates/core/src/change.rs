@@ -148,7 +148,7 @@ impl fmt::Display for Reason {
             Self::Alive => f.write_str("a success after an outage: starting again"),
             Self::RateFound { per_second } => write!(
                 f,
-                "throttled below a limit that worked: the service lets {per_second:.1} per second through"
+                "refused though few were in flight: the service lets {per_second:.1} per second through"
             ),
             Self::RateTried { per_second } => {
                 write!(f, "not throttled: trying {per_second:.1} per second")
