@@ -43,7 +43,7 @@ async fn so_it_does_over_and_under_a_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_it_does_over_and_under_a_three_attempts() {
+async fn so_it_does_over_and_under_a_retry() {
     stack(Strict::default(), |gate, strict| {
         gate.layer(three_attempts().layer(strict))
     })

@@ -6,8 +6,10 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::{join, join_all, poll_fn};
 use tidegate::{Door, GateLayer, Units, per_second};
 use tokio::sync::Barrier as AsyncBarrier;
@@ -17,7 +19,7 @@ use tower::limit::ConcurrencyLimitLayer;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 use crate::support::{assert_free, now};
-use crate::{poll_once, work};
+use crate::work;
 
 /// How many are inside, and the most there were.
 #[derive(Clone, Debug, Default)]
@@ -96,7 +98,7 @@ async fn two_hundred_clones_that_are_ready_together_enter_ten_at_a_time() {
             .map(|_| Box::pin(service.clone().oneshot(3)))
             .collect();
         for future in &mut futures {
-            assert!(poll_once(future).is_pending());
+            assert!(future.now_or_never().is_none());
         }
         futures.truncate(5);
         assert_eq!(gate.handle().in_flight(), 5);
@@ -257,7 +259,7 @@ async fn a_grant_at_the_moment_of_the_waiters_timeout_is_not_lost() {
         let gate = GateLayer::new(1).hold_head();
         let service = gate.layer(work());
         let mut holder = Box::pin(service.clone().oneshot(100.ms()));
-        assert!(poll_once(&mut holder).is_pending());
+        assert!(holder.as_mut().now_or_never().is_none());
         let waiter = timeout(100.ms(), service.oneshot(10.ms()));
         if holder_is_first {
             let (held, _served_or_late) = join(holder, waiter).await;
@@ -273,37 +275,27 @@ async fn a_grant_at_the_moment_of_the_waiters_timeout_is_not_lost() {
 /// Two threads at once: one lets go of the only place, the other drops the waiter, or polls it first.
 #[test]
 fn a_grant_that_races_a_drop_is_not_lost() {
-    const ROUNDS: usize = 10_000;
     let gate = GateLayer::new(1).hold_head();
     let service = gate.layer(service_fn(async |()| Ok::<_, io::Error>(())));
     let handle = gate.handle();
-    let start = Barrier::new(2);
-    let end = Barrier::new(2);
-    let waiter = Mutex::new(None);
-    std::thread::scope(|scope| {
-        scope.spawn(|| {
-            for round in 0..ROUNDS {
+    for round in 0..10_000 {
+        let held = handle.try_acquire().unwrap();
+        let mut waiter = Box::pin(service.clone().oneshot(()));
+        assert!(waiter.as_mut().now_or_never().is_none());
+        let start = Barrier::new(2);
+        thread::scope(|scope| {
+            scope.spawn(|| {
                 start.wait();
-                let taken = waiter.lock().unwrap().take();
-                let mut taken: Pin<Box<_>> = taken.expect("a waiter");
                 if round % 2 == 0 {
-                    let _served_or_not = poll_once(&mut taken);
+                    let _served_or_not = waiter.as_mut().now_or_never();
                 }
-                drop(taken);
-                end.wait();
-            }
-        });
-        for _ in 0..ROUNDS {
-            let held = handle.try_acquire().unwrap();
-            let mut waiting = Box::pin(service.clone().oneshot(()));
-            assert!(poll_once(&mut waiting).is_pending());
-            *waiter.lock().unwrap() = Some(waiting);
+                drop(waiter);
+            });
             start.wait();
             drop(held);
-            end.wait();
-            assert_free(&handle, 1);
-        }
-    });
+        });
+        assert_free(&handle, 1);
+    }
 }
 
 /// Six tasks, one instance: each gets it ready, and then calls it.

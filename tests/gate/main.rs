@@ -12,11 +12,9 @@ mod support;
 mod unread;
 
 use std::io;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::task::noop_waker_ref;
 use http::Request;
 use http_body_util::Empty;
 use tidegate_testkit::Upstream;
@@ -34,11 +32,6 @@ fn work()
         sleep(takes).await;
         Ok(())
     })
-}
-
-/// Polls once, as a task would that then turns to something else.
-fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
-    std::pin::Pin::new(future).poll(&mut Context::from_waker(noop_waker_ref()))
 }
 
 /// When each request arrived.
