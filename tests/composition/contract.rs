@@ -165,7 +165,7 @@ async fn so_it_does_in_a_stack_of_everything() {
 async fn each_attempt_of_a_retry_gets_ready_and_takes_its_own_permit() {
     async fn proves<S>(stack: Stack<S>)
     where
-        S: Service<String, Response = usize, Error: Into<BoxError>, Future: Send> + Clone,
+        S: Service<String, Response = u32, Error: Into<BoxError>, Future: Send> + Clone,
     {
         stack.strict.fail_next_calls(2);
         assert_eq!(stack.send().await.unwrap(), 4);
@@ -190,7 +190,7 @@ async fn each_attempt_of_a_retry_gets_ready_and_takes_its_own_permit() {
 async fn no_readiness_for_the_second_attempt_ends_it_and_frees_its_place() {
     async fn proves<S>(stack: Stack<S>)
     where
-        S: Service<String, Response = usize, Error: Into<BoxError>, Future: Send> + Clone,
+        S: Service<String, Response = u32, Error: Into<BoxError>, Future: Send> + Clone,
     {
         stack.strict.fail_next_calls(1);
         let error = stack.send().await.unwrap_err();

@@ -22,7 +22,7 @@ fn closed_gate() -> GateLayer<HoldHead> {
 async fn a_refusal_is_found_through_timeouts_buffers_and_boxes() {
     async fn refusal<S>(service: S) -> Refused
     where
-        S: Service<String, Response = usize, Error: Into<BoxError>>,
+        S: Service<String, Response = u32, Error: Into<BoxError>>,
     {
         let error = service
             .oneshot("tide".to_owned())
@@ -56,13 +56,13 @@ async fn a_refusal_is_found_through_timeouts_buffers_and_boxes() {
 #[tokio::test(start_paused = true)]
 async fn a_refusal_goes_into_anyhow_and_into_a_box_by_a_question_mark() {
     type Closed = tidegate::Gate<Strict, HoldHead>;
-    async fn into_anyhow(gate: Closed) -> anyhow::Result<usize> {
+    async fn into_anyhow(gate: Closed) -> anyhow::Result<u32> {
         Ok(gate.oneshot("tide".to_owned()).await?)
     }
-    async fn into_box(gate: Closed) -> Result<usize, Box<dyn StdError>> {
+    async fn into_box(gate: Closed) -> Result<u32, Box<dyn StdError>> {
         Ok(gate.oneshot("tide".to_owned()).await?)
     }
-    async fn into_send_box(gate: Closed) -> Result<usize, BoxError> {
+    async fn into_send_box(gate: Closed) -> Result<u32, BoxError> {
         Ok(gate.oneshot("tide".to_owned()).await?)
     }
     let gate = closed_gate().layer(Strict::default());

@@ -13,10 +13,10 @@ pub(super) struct ThreeAttempts {
     pub(super) breaks: Option<Strict>,
 }
 
-impl<E> Policy<String, usize, E> for ThreeAttempts {
+impl<E> Policy<String, u32, E> for ThreeAttempts {
     type Future = Ready<()>;
 
-    fn retry(&mut self, _: &mut String, answer: &mut Result<usize, E>) -> Option<Ready<()>> {
+    fn retry(&mut self, _: &mut String, answer: &mut Result<u32, E>) -> Option<Ready<()>> {
         self.made += 1;
         self.breaks
             .iter()

@@ -30,9 +30,9 @@ pub(super) fn stack<S>(
 
 impl<S> Stack<S>
 where
-    S: Service<String, Response = usize, Error: Into<BoxError>, Future: Send> + Clone,
+    S: Service<String, Response = u32, Error: Into<BoxError>, Future: Send> + Clone,
 {
-    pub(super) async fn send(&self) -> Result<usize, Error> {
+    pub(super) async fn send(&self) -> Result<u32, Error> {
         let answer = self.service.clone().oneshot("tide".to_owned());
         answer.await.map_err(Error::service)
     }
@@ -76,6 +76,6 @@ where
 }
 
 pub(super) fn gate_alone()
--> Stack<impl Service<String, Response = usize, Error = Error, Future: Send> + Clone> {
+-> Stack<impl Service<String, Response = u32, Error = Error, Future: Send> + Clone> {
     stack(Strict::default(), |gate, strict| gate.layer(strict))
 }

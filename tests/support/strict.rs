@@ -69,9 +69,9 @@ impl Clone for Strict {
 }
 
 impl Service<String> for Strict {
-    type Response = usize;
+    type Response = u32;
     type Error = StrictError;
-    type Future = BoxFuture<'static, Result<usize, StrictError>>;
+    type Future = BoxFuture<'static, Result<u32, StrictError>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), StrictError>> {
         if self.asked < 2 && !self.script.at_once {
@@ -98,7 +98,7 @@ impl Service<String> for Strict {
         }
         Box::pin(async move {
             sleep(10.ms()).await;
-            Ok(request.len())
+            Ok(request.len() as u32)
         })
     }
 }
