@@ -290,6 +290,12 @@ impl<P: Primitives> Admission<P> {
             let (places, tokens) = queue.granted.tick();
             self.word.fetch_sub(places * ONE, Release);
             self.refund(tokens);
+            // Where one does not come, those behind it may not come either, and to try them one
+            // after the other takes as long for each. All are called: who comes is in its old place.
+            if places > 0 {
+                let wake = |waker| effects.wake(Some(waker));
+                queue.ring.clear(State::PassedOver, wake);
+            }
         }
         self.advance(&mut queue, Spare(false), &now, &mut effects);
         if queue.deadline.is_some_and(|at| at <= time) {
@@ -359,7 +365,7 @@ impl<P: Primitives> Admission<P> {
             .locked(now, |this, queue| {
                 queue.closed = true;
                 this.set_slow();
-                queue.ring.close(|waker| refused.push(waker));
+                queue.ring.clear(State::Closed, |waker| refused.push(waker));
             })
             .1;
         for waker in refused {

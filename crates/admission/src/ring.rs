@@ -202,11 +202,11 @@ impl<P: Primitives> Ring<P> {
         (earliest != u64::MAX).then_some(earliest)
     }
 
-    /// Takes out everyone.
-    pub(crate) fn close(&mut self, mut wake: impl FnMut(Waker)) {
+    /// Takes out everyone, giving their wakers to `wake`.
+    pub(crate) fn clear(&mut self, then: State, mut wake: impl FnMut(Waker)) {
         for place in self.places.drain(..) {
             if place.waiter.is_waiting() {
-                place.waiter.set(State::Closed);
+                place.waiter.set(then);
                 place.waker.map(&mut wake);
             }
         }

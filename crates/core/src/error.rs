@@ -110,6 +110,9 @@ impl fmt::Debug for Error {
     }
 }
 
+/// The inner error is the source, so that those who walk a chain and downcast find it there: a
+/// [`Refused`] or the client's own type. A report that prints message and chain says it twice for
+/// that.
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         Some(self.inner())

@@ -208,15 +208,14 @@ impl Reference {
         self.let_in();
     }
 
-    /// It was let in and has not come.
+    /// It was let in and has not come, or stood behind such a one.
     pub(super) fn pass_over(&mut self, id: usize) {
         let waiter = self.queue.iter_mut().find(|waiter| waiter.id == id);
         let was = std::mem::replace(&mut waiter.unwrap().state, State::PassedOver);
-        let State::Granted { tokens } = was else {
-            panic!("{id} was passed over, and was not let in before: {was:?}");
-        };
-        self.in_flight -= 1;
-        self.refund(tokens);
+        if let State::Granted { tokens } = was {
+            self.in_flight -= 1;
+            self.refund(tokens);
+        }
     }
 
     /// The place of a permit is free, unless it was freed before.

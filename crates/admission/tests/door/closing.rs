@@ -108,9 +108,13 @@ async fn one_who_was_granted_before_the_close_may_enter_and_one_passed_over_may_
     let held = door.try_acquire(1).unwrap();
     let [mut passed, mut granted] = [door.acquire(1), door.acquire(1)];
     assert!(poll_once(&mut passed).is_pending());
+    drop(held);
+    tokio::time::sleep(ms(100)).await;
+    assert!(poll_once(&mut granted).is_pending());
+    tokio::time::sleep(ms(160)).await;
+    let held = door.try_acquire(1).unwrap();
     assert!(poll_once(&mut granted).is_pending());
     drop(held);
-    tokio::time::sleep(ms(160)).await;
     door.close();
     let inside = granted.await.unwrap();
     assert_eq!(passed.await.unwrap_err().reason, RefusedReason::Closed);

@@ -61,18 +61,14 @@ async fn one_polled_once_and_kept_is_passed_over_and_is_the_first_again_when_it_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_hundred_kept_are_passed_over_in_their_turns() {
+async fn a_hundred_kept_are_passed_over_together() {
     let door = Door::new("gate", 10);
     let held: Vec<_> = (0..10).map(|_| door.try_acquire(1).unwrap()).collect();
     let mut kept: Vec<_> = (0..100).map(|_| door.acquire(1)).collect();
     assert!(kept.iter_mut().all(|one| poll_once(one).is_pending()));
     drop(held);
     let times = others(&door).await;
-    // Ten at a time hold what they do not come for.
-    assert!(
-        times.iter().all(|at| (1_000..=1_500).contains(at)),
-        "{times:?}"
-    );
+    assert_soon(&times);
     // All of them return, the last first.
     let mut entered = 0;
     for one in kept.iter_mut().rev() {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use tidegate_admission::Door;
-use tidegate_core::{RefusedReason, Start, per_second};
+use tidegate_core::{RefusedReason, Start, per_hour, per_second};
 use tokio::runtime::Builder;
 
 use crate::support::{assert_free, block_on, ms, now, poll_once};
@@ -194,7 +194,7 @@ fn time_without_a_runtime_panics_with_a_reason_and_leaves_no_trace() {
         drop(acquire);
         assert_eq!((door.waiting(), door.in_flight()), (0, 0));
     };
-    door.set_pace(Some(per_second(50.0).start(Start::Empty)));
+    door.set_pace(Some(per_hour(1.0).start(Start::Empty)));
     assert_panics();
     // As does a runtime without timers.
     let runtime = Builder::new_current_thread().build().unwrap();
