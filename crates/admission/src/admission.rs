@@ -392,7 +392,7 @@ impl<P: Primitives> Admission<P> {
     }
 
     /// Ends one permit at `at`, even if its holder does not.
-    pub(crate) fn lease(&self, at: u64, now: impl Fn() -> u64) -> (Arc<Lease>, Effects) {
+    pub(crate) fn lease(&self, at: u64, now: impl Fn() -> u64) -> (Arc<Lease<P>>, Effects) {
         self.locked(now, |_, queue| queue.lease(at))
     }
 

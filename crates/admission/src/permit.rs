@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::admission::Entry;
 use crate::door::Door;
+use crate::primitives::Std;
 use crate::queue::Lease;
 
 /// A place inside a [`Door`]; dropped, it is free for the next.
@@ -108,7 +109,7 @@ impl fmt::Debug for Permit {
 #[must_use = "dropped, the place is free again"]
 pub struct LeasedPermit {
     permit: Permit,
-    lease: Arc<Lease>,
+    lease: Arc<Lease<Std>>,
 }
 
 impl LeasedPermit {

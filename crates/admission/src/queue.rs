@@ -2,14 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed};
 use std::task::Waker;
 
 use tidegate_core::Pace;
 
 use crate::granted::Granted;
-use crate::primitives::Primitives;
+use crate::primitives::{AtomicWord, Primitives};
 use crate::ring::Ring;
 
 /// How often those are counted that may enter and have not come, in nanoseconds.
@@ -46,7 +45,7 @@ pub(crate) struct Queue<P: Primitives> {
     /// The latest moment seen: a clock that steps back stands still instead.
     pub(crate) clock: u64,
     /// Permits that are freed at a time, in the order of that time.
-    pub(crate) leases: VecDeque<(u64, Arc<Lease>)>,
+    pub(crate) leases: VecDeque<(u64, Arc<Lease<P>>)>,
     /// When there are so many of them, those that have ended are taken out.
     many_leases: usize,
     /// How many leases have run out.
@@ -79,17 +78,19 @@ impl From<Why> for Refusal {
 }
 
 /// A permit that ends at a time even if its holder does not.
-#[derive(Debug, Default)]
-pub(crate) struct Lease(AtomicBool);
+#[derive(Debug)]
+pub(crate) struct Lease<P: Primitives>(P::Word);
 
-impl Lease {
+const ENDED: u64 = 1;
+
+impl<P: Primitives> Lease<P> {
     /// Whether the caller is the first to end it, and so the one who frees its place.
     pub(crate) fn end(&self) -> bool {
-        !self.0.swap(true, AcqRel)
+        self.0.fetch_or(ENDED, AcqRel) != ENDED
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.0.load(Relaxed)
+        self.0.load(Relaxed) == ENDED
     }
 }
 
@@ -143,13 +144,13 @@ impl<P: Primitives> Queue<P> {
     }
 
     /// A lease until `at`.
-    pub(crate) fn lease(&mut self, at: u64) -> Arc<Lease> {
+    pub(crate) fn lease(&mut self, at: u64) -> Arc<Lease<P>> {
         if self.leases.len() >= self.many_leases {
             self.leases.retain(|(_, lease)| !lease.has_ended());
             self.many_leases = (self.leases.len() * 2).max(FEW);
             self.leases.shrink_to(self.many_leases);
         }
-        let lease = Arc::new(Lease::default());
+        let lease = Arc::new(Lease(P::Word::new(0)));
         let place = self.leases.partition_point(|(other, _)| *other <= at);
         self.leases.insert(place, (at, Arc::clone(&lease)));
         lease

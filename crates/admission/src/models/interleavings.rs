@@ -17,12 +17,18 @@ use crate::queue::Why;
 
 type Door = Arc<Shell<Loom>>;
 
-/// Runs `model` in every interleaving with at most `preemptions` of them.
-fn check(name: &str, preemptions: usize, model: impl Fn() + Sync + Send + 'static) {
+const ALL: Option<usize> = None;
+
+/// Runs `model` in every interleaving with at most so many preemptions.
+fn check(
+    name: &str,
+    preemptions: impl Into<Option<usize>>,
+    model: impl Fn() + Sync + Send + 'static,
+) {
     let runs = Arc::new(Count::new(0));
     let counted = Arc::clone(&runs);
     let mut loom = loom::model::Builder::new();
-    loom.preemption_bound = Some(preemptions);
+    loom.preemption_bound = preemptions.into();
     loom.check(move || {
         counted.fetch_add(1, Relaxed);
         model();
@@ -60,7 +66,7 @@ impl Guarded {
 
 #[test]
 fn a_place_goes_from_hand_to_hand_with_what_was_written_under_it() {
-    check("hand to hand, two", 4, || hand_to_hand(1));
+    check("hand to hand, two", ALL, || hand_to_hand(1));
     check("hand to hand, three", 2, || hand_to_hand(2));
 }
 
@@ -82,7 +88,7 @@ fn hand_to_hand(others: usize) {
 
 #[test]
 fn what_was_written_is_seen_by_one_who_enters_without_the_lock_while_settings_move() {
-    check("fast visibility", 3, || {
+    check("fast visibility", 4, || {
         let door = Shell::resized(1, 2, 0);
         let data = Guarded::new();
         let held = door.try_acquire(1).unwrap();
@@ -103,7 +109,7 @@ fn what_was_written_is_seen_by_one_who_enters_without_the_lock_while_settings_mo
 
 #[test]
 fn a_place_granted_to_one_who_gives_up_goes_to_the_next() {
-    check("grant and cancel", 3, || {
+    check("grant and cancel", ALL, || {
         let door = Shell::new(1);
         let held = door.try_acquire(1).unwrap();
         let mut fickle = door.acquire(1);
@@ -137,7 +143,7 @@ fn one_who_comes_for_its_place_or_gives_up_loses_none() {
 
 #[test]
 fn a_raised_limit_lets_in_one_who_comes_at_that_moment() {
-    check("raise", 4, || {
+    check("raise", ALL, || {
         let door = Shell::resized(1, 2, 0);
         let held = door.try_acquire(1).unwrap();
         let comes = spawn(&door, |door| drop(enter(door)));
@@ -150,7 +156,7 @@ fn a_raised_limit_lets_in_one_who_comes_at_that_moment() {
 
 #[test]
 fn a_raised_limit_lets_in_one_who_waits() {
-    check("raise while one waits", 4, || {
+    check("raise while one waits", ALL, || {
         let door = Shell::resized(1, 2, 0);
         let held = door.try_acquire(1).unwrap();
         let mut waits = door.acquire(1);
@@ -186,12 +192,18 @@ fn a_close_ends_every_wait_and_the_last_one_out_ends_the_drain() {
             Ok(inside) => drop(inside),
             Err(refusal) => assert_eq!(refusal.why, Why::Closed),
         });
-        let leaves = thread::spawn(move || drop(held));
+        let data = Guarded::new();
+        let seen = data.clone();
+        let leaves = thread::spawn(move || {
+            data.touch(&held);
+            drop(held);
+        });
         door.close();
         block_on(poll_fn(|context| {
             door.admission.poll_drained(context.waker())
         }));
         assert_eq!(door.admission.word().in_flight(), 0);
+        assert_eq!(seen.touched(), 1);
         leaves.join().unwrap();
         waits.join().unwrap();
         assert!(door.try_acquire(1).is_none());
@@ -210,7 +222,7 @@ fn pace(period: u64, burst: u32) -> tidegate_core::Pace {
 
 #[test]
 fn a_drain_ends_though_one_took_a_place_for_a_moment_and_found_no_token() {
-    check("drain and undo", 4, || {
+    check("drain and undo", ALL, || {
         let door = Shell::new(1);
         door.set_pace(empty_bucket(1));
         let tries = spawn(&door, |door| assert!(door.try_acquire(1).is_none()));
@@ -237,8 +249,22 @@ fn a_place_taken_for_a_moment_without_a_token_delays_nobody() {
 }
 
 #[test]
+fn a_place_taken_for_a_moment_while_the_pace_is_lifted_delays_nobody() {
+    check("undo and lift", 2, || {
+        let door = Shell::new(1);
+        door.set_pace(empty_bucket(1));
+        let tries = spawn(&door, |door| drop(door.try_acquire(1)));
+        let waits = spawn(&door, |door| drop(enter(door)));
+        door.lift_pace();
+        tries.join().unwrap();
+        waits.join().unwrap();
+        door.assert_free(1);
+    });
+}
+
+#[test]
 fn a_token_is_taken_once() {
-    check("one token", 3, || {
+    check("one token", ALL, || {
         let door = Shell::new(2);
         door.set_pace(pace(100, 1));
         let other = spawn(&door, |door| {
@@ -274,7 +300,7 @@ fn a_change_of_pace_is_seen_whole_or_not_at_all() {
 
 #[test]
 fn a_pace_that_begins_is_seen_whole_or_not_at_all() {
-    check("pace begins", 3, || {
+    check("pace begins", ALL, || {
         let door = Shell::new(1);
         let takes = spawn(&door, |door| {
             let entry = door.admission.try_enter(3, || 0).unwrap();
@@ -289,7 +315,7 @@ fn a_pace_that_begins_is_seen_whole_or_not_at_all() {
 
 #[test]
 fn one_who_is_passed_over_while_it_comes_still_enters() {
-    check("pass over and claim", 2, || {
+    check("pass over and claim", 3, || {
         let door = Shell::new(1);
         let held = door.try_acquire(1).unwrap();
         let mut slow = door.acquire(1);
@@ -337,8 +363,25 @@ fn one_who_waited_too_long_is_refused_or_enters_and_never_both() {
 }
 
 #[test]
+fn a_place_above_a_lowered_limit_is_handed_over_when_a_lease_has_made_room_for_it() {
+    check("spare and lease", ALL, || {
+        let door = Shell::resized(2, 2, 0);
+        let mut leased = door.try_acquire(1).unwrap();
+        leased.expire_at(10);
+        let leaves = door.try_acquire(1).unwrap();
+        door.set_limit(1);
+        let comes = spawn(&door, |door| drop(enter(door)));
+        door.jump(10);
+        drop(leaves);
+        comes.join().unwrap();
+        drop(leased);
+        door.assert_free(1);
+    });
+}
+
+#[test]
 fn a_lease_that_runs_out_while_its_holder_leaves_frees_one_place() {
-    check("lease", 3, || {
+    check("lease", ALL, || {
         let door = Shell::resized(1, 2, 0);
         let mut held = door.try_acquire(1).unwrap();
         held.expire_at(10);
@@ -353,7 +396,7 @@ fn a_lease_that_runs_out_while_its_holder_leaves_frees_one_place() {
 
 #[test]
 fn a_pause_that_ends_lets_in_one_who_comes_at_that_moment() {
-    check("pause", 4, || {
+    check("pause", ALL, || {
         let door = Shell::new(1);
         door.pause_until(1 << 60);
         let comes = spawn(&door, |door| drop(enter(door)));

@@ -96,7 +96,7 @@ struct Waiting {
 struct Permit {
     id: usize,
     tokens: u32,
-    lease: Option<(u64, Arc<Lease>)>,
+    lease: Option<(u64, Arc<Lease<Std>>)>,
 }
 
 struct World {

@@ -115,6 +115,11 @@ impl<P: Primitives> Shell<P> {
         self.apply(effects);
     }
 
+    pub(super) fn lift_pace(&self) {
+        let effects = self.admission.set_pace(None, || self.now());
+        self.apply(effects);
+    }
+
     pub(super) fn pause_until(&self, until: u64) {
         let effects = self.admission.pause_until(until, || self.now());
         self.apply(effects);
@@ -170,7 +175,7 @@ impl<P: Primitives> Shell<P> {
 pub(super) struct Inside<P: Primitives> {
     shell: Arc<Shell<P>>,
     pub(super) entry: Entry,
-    lease: Option<Arc<Lease>>,
+    lease: Option<Arc<Lease<P>>>,
 }
 
 impl<P: Primitives> Inside<P> {
