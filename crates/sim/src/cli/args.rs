@@ -100,7 +100,32 @@ impl Named {
     }
 }
 
-/// Laws by their names.
-pub(crate) fn laws(names: &[String]) -> Result<Vec<Named>, Failed> {
+/// Laws by their names, which were separated by commas, as are the settings of one law.
+pub(crate) fn laws(pieces: &[String]) -> Result<Vec<Named>, Failed> {
+    let mut names: Vec<String> = Vec::new();
+    for piece in pieces {
+        let is_setting = piece.contains('=') && !piece.contains(':');
+        match names.last_mut().filter(|name| name.contains('=')) {
+            Some(name) if is_setting => name.extend([",", piece]),
+            _ => names.push(piece.clone()),
+        }
+    }
     names.iter().map(|name| Named::new(name)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_separate_laws_and_the_settings_of_a_law() {
+        let text = "prober,governor:kp=0.1,ki=0,governor:kd=1,fixed:3";
+        let pieces: Vec<String> = text.split(',').map(str::to_owned).collect();
+        let names = laws(&pieces).map(|laws| laws.into_iter().map(|law| law.name).collect());
+        let names: Vec<String> = names.unwrap();
+        assert_eq!(
+            names,
+            ["prober", "governor:kp=0.1,ki=0", "governor:kd=1", "fixed:3"]
+        );
+    }
 }

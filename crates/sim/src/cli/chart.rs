@@ -1,4 +1,4 @@
-//! A series as a picture of three panels.
+//! A series as a picture of four panels.
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
@@ -6,13 +6,13 @@ use tidegate_sim::{Point, Series};
 
 use crate::cli::Failed;
 
-const SIZE: (u32, u32) = (960, 760);
+const SIZE: (u32, u32) = (960, 960);
 
 /// About how many points a curve has at most: more than one a pixel are not seen.
 const POINTS: usize = 480;
 
 /// Room above the curves, for the legend.
-const HEADROOM: f64 = 1.3;
+const HEADROOM: f64 = 1.6;
 
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const TEAL: RGBColor = RGBColor(0, 128, 128);
@@ -34,12 +34,12 @@ pub(crate) fn draw(title: &str, series: &Series) -> Result<String, Failed> {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         area.fill(&WHITE)?;
         let area = area.titled(title, ("sans-serif", 20))?;
-        let [top, middle, bottom] = curves(series);
+        let panels = curves(series);
         for ((panel, what), curves) in area
-            .split_evenly((3, 1))
+            .split_evenly((4, 1))
             .iter()
-            .zip(["requests", "per second", "latency, ms"])
-            .zip([&top[..], &middle[..], &bottom[..]])
+            .zip(["requests", "per second", "overloaded, %", "latency, ms"])
+            .zip(&panels)
         {
             draw_panel(panel, what, curves)?;
         }
@@ -48,8 +48,8 @@ pub(crate) fn draw(title: &str, series: &Series) -> Result<String, Failed> {
     Ok(svg)
 }
 
-/// Limit and in flight; goodput and overloads; latency.
-fn curves(series: &Series) -> [Vec<Curve>; 3] {
+/// Limit and in flight; goodput and overloads; the share of overloads; latency.
+fn curves(series: &Series) -> [Vec<Curve>; 4] {
     let width = series.points.len().div_ceil(POINTS).max(1);
     let bins: Vec<&[Point]> = series.points.chunks(width).collect();
     let tick = series.tick.as_secs_f64();
@@ -71,6 +71,12 @@ fn curves(series: &Series) -> [Vec<Curve>; 3] {
         let count: u32 = bin.iter().map(of).sum();
         Some(f64::from(count) / (bin.len() as f64 * tick))
     };
+    let share = |bin: &[Point]| {
+        let overloads: u32 = bin.iter().map(|point| point.overloads).sum();
+        let successes: u32 = bin.iter().map(|point| point.successes).sum();
+        let answers = overloads + successes;
+        (answers > 0).then(|| 100.0 * f64::from(overloads) / f64::from(answers))
+    };
     let latency = |bin: &[Point]| {
         let count: u32 = bin.iter().map(|point| point.successes).sum();
         let sum: f64 = bin.iter().map(|point| point.latency_sum).sum();
@@ -87,6 +93,7 @@ fn curves(series: &Series) -> [Vec<Curve>; 3] {
             curve("overloads", ORANGE, &|bin| per_second(bin, |p| p.overloads)),
             curve("goodput", TEAL, &|bin| per_second(bin, |p| p.successes)),
         ],
+        vec![curve("overloaded", ORANGE, &share)],
         vec![curve("latency", TEAL, &latency)],
     ]
 }
@@ -102,6 +109,7 @@ fn draw_panel(area: &Area<'_>, what: &str, curves: &[Curve]) -> Result<(), Faile
         .build_cartesian_2d(0.0..end, 0.0..HEADROOM * top)?;
     chart
         .configure_mesh()
+        .max_light_lines(1)
         .light_line_style(WHITE)
         .x_desc("seconds")
         .y_desc(what)

@@ -26,7 +26,9 @@ impl Report {
             [] => NAMES.map(str::to_owned).to_vec(),
             names => names.to_vec(),
         };
-        let suite = suite::run(&self.course, &args::laws(&names)?)?;
+        let laws = args::laws(&names)?;
+        let suite = suite::run(&self.course, &laws)?;
+        let names: Vec<String> = laws.into_iter().map(|law| law.name).collect();
         let report = golden::render(&suite, &names, &self.course.seeds);
         let Some(path) = &self.out else {
             return print(&report);

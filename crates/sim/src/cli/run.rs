@@ -1,6 +1,6 @@
 use clap::Args;
 
-use crate::cli::args::{self, Course};
+use crate::cli::args::{self, Course, Named};
 use crate::cli::row::Total;
 use crate::cli::{Failed, print, suite, table};
 
@@ -29,8 +29,8 @@ impl Run {
     pub(crate) fn run(&self) -> Result<(), Failed> {
         let laws = args::laws(&self.laws)?;
         let rows = suite::run(&self.course, &laws)?.rows;
-        let total = |name: &String| Total::of(name, &rows, |_| true);
-        let totals: Vec<Total> = self.laws.iter().map(total).collect();
+        let total = |law: &Named| Total::of(&law.name, &rows, |_| true);
+        let totals: Vec<Total> = laws.iter().map(total).collect();
         if !self.json {
             return print(&table::render(&rows, &totals));
         }

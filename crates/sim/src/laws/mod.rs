@@ -6,6 +6,7 @@
 mod catalogue;
 mod cubic;
 mod fixed;
+mod governor;
 mod gradient2;
 mod netflix_aimd;
 mod seed_aimd;
@@ -18,7 +19,7 @@ mod vegas;
 #[cfg(test)]
 mod feed;
 
-pub use catalogue::{Maker, NAMES, UnknownLaw, by_name};
+pub use catalogue::{LawError, Maker, NAMES, by_name};
 pub use cubic::Cubic;
 pub use fixed::Fixed;
 pub use gradient2::Gradient2;

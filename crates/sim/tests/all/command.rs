@@ -97,6 +97,25 @@ fn a_bad_file_ends_with_two_and_says_where() {
 }
 
 #[test]
+fn the_governor_takes_its_gains_after_a_colon() {
+    let run = |law| sim(&["run", "scenarios/b4.toml", "--law", law, "--json"]);
+    let output = run("governor:kp=0.1,ki=0,kd=0,governor");
+    let lines: Vec<serde_json::Value> = text(&output.stdout)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines[0]["law"], "governor:kp=0.1,ki=0,kd=0");
+    assert_eq!(lines[3]["law"], "governor");
+    // P alone leaves a steady error, far from the setpoint.
+    let waste = |index: usize| lines[index]["waste"].as_f64().unwrap();
+    assert!(waste(0) > 0.2 && waste(1) < 0.05, "{lines:?}");
+    let wrong = run("governor:kp=-1");
+    assert_eq!(wrong.status.code(), Some(2));
+    let words = "error: governor: kp must be finite and at least 0, not -1\n";
+    assert_eq!(text(&wrong.stderr), words);
+}
+
+#[test]
 fn a_trace_is_a_picture_and_the_same_each_time() {
     let draw = |name: &str| {
         let path = temporary(name);
@@ -113,7 +132,7 @@ fn a_trace_is_a_picture_and_the_same_each_time() {
     };
     let picture = draw("one.svg");
     assert!(picture.starts_with("<svg"));
-    for curve in ["limit", "in flight", "goodput", "latency"] {
+    for curve in ["limit", "in flight", "goodput", "overloaded", "latency"] {
         assert!(picture.contains(curve), "{curve}");
     }
     assert_eq!(picture, draw("two.svg"));
