@@ -112,9 +112,7 @@ fn measure_all() -> Vec<Value> {
 }
 
 /// An always ready service with an empty body; it yields once where permits are to run out.
-fn inner(
-    yields: bool,
-) -> impl Subject + Service<(), Response = Response<Empty<Bytes>>, Error = Infallible> {
+fn inner(yields: bool) -> impl Subject<Response = Response<Empty<Bytes>>, Error = Infallible> {
     service_fn(move |()| async move {
         if yields {
             tokio::task::yield_now().await;

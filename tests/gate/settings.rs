@@ -42,7 +42,7 @@ async fn who_comes_to_a_full_queue_is_refused_at_once_and_those_in_it_are_served
     let mut answers = join_all(calls).await;
     let (after, refused) = answers.pop().unwrap();
     assert_eq!(after, Duration::ZERO);
-    let words = "refused by gate, nothing was sent: 2 are waiting, which is the most";
+    let words = "refused by gate, nothing was sent: the queue is full (2 may wait)";
     assert_eq!(refused.unwrap_err().to_string(), words);
     for (nth, (after, answer)) in (1..).zip(answers) {
         assert_eq!(after, nth * 10.ms());

@@ -109,7 +109,7 @@ impl Acquire {
         let door = self
             .door
             .as_ref()
-            .expect("not polled after its permit was taken");
+            .expect("`Acquire` is not polled after its permit was taken");
         let inner = door.inner();
         let (entered, effects) = if let Some(ticket) = &self.ticket {
             if let Some(entry) = ticket.take(State::Taken) {

@@ -9,6 +9,11 @@ use crate::{Hook, HookedBody};
 ///
 /// For `http::Response<B>` each hook is one more [`HookedBody`] around the last: no allocation, no
 /// lock. With the feature `reqwest`, a `reqwest::Response` stays one: all its hooks share one list.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a response whose body can hold a permit",
+    note = "for a response without a body, call `.hold_head()` on the layer",
+    note = "for `reqwest::Response`, turn on the feature `reqwest`"
+)]
 pub trait AttachHook<H> {
     /// The response with its hook.
     type Output;

@@ -52,17 +52,7 @@ impl Error {
     /// assert!(error.find::<std::io::Error>().is_some());
     /// ```
     pub fn find<E: StdError + 'static>(&self) -> Option<&E> {
-        let mut next = Some(self.inner());
-        while let Some(error) = next {
-            if let Some(found) = error.downcast_ref::<E>() {
-                return Some(found);
-            }
-            next = match error.downcast_ref::<Self>() {
-                Some(ours) => Some(ours.inner()),
-                None => error.source(),
-            };
-        }
-        None
+        find(self)
     }
 
     /// What the service below answered, unless it was a refusal.
@@ -85,6 +75,23 @@ impl Error {
     }
 }
 
+/// The first error of type `E` in a chain, also inside of an [`Error`].
+pub(crate) fn find<'a, E: StdError + 'static>(
+    error: &'a (dyn StdError + 'static),
+) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref::<E>() {
+            return Some(found);
+        }
+        next = match error.downcast_ref::<Error>() {
+            Some(ours) => Some(ours.inner()),
+            None => error.source(),
+        };
+    }
+    None
+}
+
 impl From<Refused> for Error {
     fn from(refused: Refused) -> Self {
         Self(Repr::Refused(Box::new(refused)))
@@ -97,7 +104,8 @@ impl From<Box<Refused>> for Error {
     }
 }
 
-/// Says what the inner error says: this type adds nothing of its own to a message.
+/// Says what the inner error says: this type adds nothing of its own, neither to a message nor to a
+/// chain of sources, so that a report says each reason once.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self.inner(), f)
@@ -110,12 +118,10 @@ impl fmt::Debug for Error {
     }
 }
 
-/// The inner error is the source, so that those who walk a chain and downcast find it there: a
-/// [`Refused`] or the client's own type. A report that prints message and chain says it twice for
-/// that.
+/// The source is the inner error's; the inner error itself is found with [`find`](Error::find).
 impl StdError for Error {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        Some(self.inner())
+        self.inner().source()
     }
 }
 
@@ -162,5 +168,20 @@ mod tests {
         assert!(error.find::<Wrapped>().is_some());
         assert!(error.find::<std::io::Error>().is_none());
         assert_eq!(error.to_string(), "wrapped");
+    }
+
+    #[test]
+    fn a_chain_says_each_reason_once() {
+        let io = Error::service(Wrapped(std::io::Error::other("reset").into()));
+        assert_eq!(io.source().unwrap().to_string(), "reset");
+        assert!(Error::from(refused()).source().is_none());
+    }
+
+    #[test]
+    fn a_refusal_is_found_in_any_error() {
+        let boxed: BoxError = Wrapped(Error::from(refused()).into()).into();
+        assert_eq!(Refused::find(&*boxed), Some(&refused()));
+        assert_eq!(Refused::find(&refused()), Some(&refused()));
+        assert_eq!(Refused::find(&fmt::Error), None);
     }
 }

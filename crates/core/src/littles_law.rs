@@ -23,6 +23,7 @@ const HAIR: f64 = 1e-9;
 /// # Panics
 ///
 /// If `rate_per_second` is not a finite number above zero.
+#[track_caller]
 pub fn littles_law(rate_per_second: f64, latency: Duration) -> NonZeroUsize {
     assert!(
         rate_per_second.is_finite() && rate_per_second > 0.0,

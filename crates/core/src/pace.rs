@@ -14,13 +14,23 @@ use std::time::Duration;
 /// assert_eq!(pace.rate(), 50.0);
 /// assert_eq!(per_hour(1.0).period().as_secs(), 3600);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, PartialEq)]
 pub struct Pace {
     /// Nanoseconds per token; finite and above zero.
     period: f64,
     /// At least 1.
     burst: u32,
     start: Start,
+}
+
+impl fmt::Debug for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pace")
+            .field("per_second", &self.rate())
+            .field("burst", &self.burst)
+            .field("start", &self.start)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How full a bucket is when it is made.
@@ -44,12 +54,16 @@ pub struct InvalidPace {
 
 impl fmt::Display for InvalidPace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, duration } = self;
         write!(
             f,
-            "a pace is a finite number of requests above zero in a time above zero, not {} in {:?}; \
-             to stop, pause or close",
-            self.count, self.duration
-        )
+            "a pace is a finite number of requests above zero in a time above zero, \
+             not {count} in {duration:?}"
+        )?;
+        if *count == 0.0 {
+            f.write_str("; to stop, pause or close")?;
+        }
+        Ok(())
     }
 }
 

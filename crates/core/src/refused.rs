@@ -12,7 +12,7 @@ use std::time::Duration;
 ///     .retry_after(Some(Duration::from_millis(600)));
 /// assert_eq!(
 ///     refused.to_string(),
-///     "refused by gate, nothing was sent: 5 are waiting, which is the most; try again in 600ms"
+///     "refused by gate, nothing was sent: the queue is full (5 may wait); try again in 600ms"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Refused {
     pub reason: RefusedReason,
     /// Of which key, where a layer has keys.
     pub key: Option<Arc<str>>,
-    /// When to try again, where that is known.
+    /// When to try again, where a pace or a pause tells it; with a limit alone nobody knows.
     pub retry_after: Option<Duration>,
 }
 
@@ -63,7 +63,20 @@ impl Refused {
         }
     }
 
-    /// Says when to try again.
+    /// The refusal in an error of any type, however many layers have wrapped it: tower's `Timeout`,
+    /// `Buffer` and `Retry` hand out boxes.
+    ///
+    /// ```
+    /// use tidegate_core::{BoxError, Error, Refused, RefusedReason};
+    ///
+    /// let boxed: BoxError = Error::from(Refused::new("gate", RefusedReason::Closed)).into();
+    /// assert_eq!(Refused::find(&*boxed).unwrap().by, "gate");
+    /// ```
+    pub fn find<'a>(error: &'a (dyn std::error::Error + 'static)) -> Option<&'a Self> {
+        crate::error::find(error)
+    }
+
+    /// Says when to try again. Everybody who is refused now is told the same moment: add jitter.
     #[must_use]
     pub fn retry_after(self, retry_after: Option<Duration>) -> Self {
         Self {
@@ -99,9 +112,8 @@ impl fmt::Display for Refused {
 impl fmt::Display for RefusedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::QueueFull { max_queue } => {
-                write!(f, "{max_queue} are waiting, which is the most")
-            }
+            Self::QueueFull { max_queue: 0 } => f.write_str("no room now, and nobody may wait"),
+            Self::QueueFull { max_queue } => write!(f, "the queue is full ({max_queue} may wait)"),
             Self::WaitTooLong { max_wait } => {
                 write!(f, "its turn would not come within {max_wait:?}")
             }

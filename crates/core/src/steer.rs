@@ -25,7 +25,7 @@ pub trait Steer: Debug + Send + Sync {
     /// Holds what a law decides until [`resume`](Self::resume). Without a law it does nothing.
     fn freeze(&self) {}
 
-    /// Lets the law move the limit again.
+    /// Lets the law move the limit again. Does not end a pause.
     fn resume(&self) {}
 }
 

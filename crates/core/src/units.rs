@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-/// Durations as they are said: `50.ms()`, `5.s()`.
+/// Durations as they are said, of whole numbers: `50.ms()`, `5.s()`.
 ///
 /// ```
 /// use std::time::Duration;

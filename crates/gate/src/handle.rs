@@ -34,6 +34,11 @@ impl GateHandle {
     /// # Errors
     ///
     /// If it may not wait, waited too long, or the gate is closed.
+    ///
+    /// # Panics
+    ///
+    /// When polled outside of a tokio runtime with time enabled, if only time can let it in: with a
+    /// pace, a pause or a longest wait.
     pub fn acquire(&self) -> Acquire {
         self.0.acquire(1)
     }
@@ -47,7 +52,8 @@ impl GateHandle {
         self.0.try_acquire(1)
     }
 
-    /// A permit for a thread: it parks until it is its turn, at most for `timeout`.
+    /// A permit for a thread: it parks until it is its turn, at most for `timeout`. Not for use in a
+    /// task: it blocks the thread.
     ///
     /// # Errors
     ///

@@ -35,11 +35,17 @@
 //! bodies than the limit waits for itself. The gate warns (a `tracing` event) when every permit is
 //! held by a body that nobody polls while others wait.
 //!
+//! `oneshot` or `call` "exists, but its trait bounds were not satisfied": turn on the feature
+//! `reqwest` for `reqwest::Client`, or call `hold_head()` where the response has no body.
+//!
 //! # Waiting
 //!
 //! A [`Gate`] is always ready. Its future waits, once it is polled: it takes its permit, then polls
 //! the service below until that is ready, then calls it. A future that nobody has polled holds
 //! neither a permit nor a place in the queue, and a timeout around the call covers the wait.
+//!
+//! With a pace, a pause or a longest wait the future needs a tokio runtime with time enabled, and
+//! panics where there is none.
 
 mod handle;
 mod hold;

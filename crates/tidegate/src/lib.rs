@@ -1,14 +1,34 @@
 //! Tower layers that let outbound HTTP calls go as fast as the other side can bear, and no faster.
 //!
-//! This crate re-exports the others; each can be used by itself.
+//! The gate, the door and the words that all share, under one name. The laws
+//! (`tidegate-control`), the simulator (`tidegate-sim`) and the mock upstream (`tidegate-testkit`)
+//! are crates of their own.
+//!
+//! ```
+//! use tidegate::{GateLayer, Units, per_second};
+//! use tower::{ServiceBuilder, ServiceExt, service_fn};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tidegate::Error> {
+//! let gate = GateLayer::new(10).pace(per_second(50.0).burst(10)).max_wait(30.s());
+//! let stack = ServiceBuilder::new().layer(gate).service(service_fn(|_: http::Request<()>| async {
+//!     Ok::<_, std::io::Error>(http::Response::new(String::from("hello")))
+//! }));
+//! let response = stack.clone().oneshot(http::Request::new(())).await?;
+//! # Ok(())
+//! # }
+//! ```
 
-pub use tidegate_admission::{Acquire, Door, Permit};
+pub use tidegate_admission::{Acquire, Door, LeasedPermit, Permit};
+pub use tidegate_body::HookedBody;
 pub use tidegate_core::{
     BoxError, Cause, Change, Controller, Error, InvalidPace, Outcome, Pace, Reason, Refused,
     RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, littles_law, per, per_hour,
     per_minute, per_second,
 };
-pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
+pub use tidegate_gate::{
+    Gate, GateHandle, GateLayer, Held, Hold, HoldBody, HoldBodyMax, HoldHead, ResponseFuture,
+};
 
 /// The stacks of the README compile.
 #[cfg(doctest)]
