@@ -25,18 +25,22 @@ pub(crate) fn render(rows: &[Row], totals: &[Total]) -> String {
         let seed = row.seed.to_string();
         let numbers = [m.goodput, 100.0 * m.waste, m.latency, m.jain, m.cv].map(number);
         let times = [m.ramp, m.recover].map(|time| time.map_or("–".into(), number));
-        let score = [format!("{:.3}", m.score)];
+        let cut = if row.cut { "*" } else { "" };
+        let score = [format!("{:.3}{cut}", m.score)];
         line(
             &mut out,
             &[&row.id, &row.law, &seed],
             &[&numbers[..], &times, &score].concat(),
         );
     }
+    if rows.iter().any(|row| row.cut) {
+        out.push_str("* cut short and extrapolated: steps that come later are not in it\n");
+    }
     out.push('\n');
     for t in totals {
         let _ = writeln!(
             out,
-            "{:<22} score {:.3} · goodput {:.3}, worst {:.3} · waste {:.1} %, max {:.1} % · latency {:.2}, max {:.1} · jain {:.3} · {} scenarios",
+            "{:<22} score {:.3} · goodput {:.3}, worst {:.3} · waste {:.1} %, max {:.1} % · latency {:.2}, max {:.2} · jain {:.3} · {} scenario{}",
             t.law,
             t.score,
             t.goodput,
@@ -46,7 +50,8 @@ pub(crate) fn render(rows: &[Row], totals: &[Total]) -> String {
             t.latency,
             t.max_latency,
             t.jain,
-            t.scenarios
+            t.scenarios,
+            if t.scenarios == 1 { "" } else { "s" }
         );
     }
     out
