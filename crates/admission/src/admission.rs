@@ -285,6 +285,7 @@ impl<P: Primitives> Admission<P> {
         let mut queue = self.queue.lock();
         let time = queue.now(&now);
         queue.armed = None;
+        queue.ring.shrink();
         if queue.tick.is_some_and(|at| at <= time) {
             queue.tick = None;
             let (places, tokens) = queue.granted.tick();

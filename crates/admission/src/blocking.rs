@@ -50,8 +50,9 @@ pub(crate) fn acquire(
         }
         // The first thread keeps the time for all who wait.
         let event = inner.admission.with_queue(|queue| {
-            let first = queue.ring.first_thread().map(|(first, _)| first);
-            let leads = first
+            let leads = queue
+                .ring
+                .first_thread()
                 .zip(acquire.ticket())
                 .is_some_and(|(first, ticket)| Arc::ptr_eq(first, ticket));
             queue.armed.filter(|_| leads)

@@ -341,12 +341,9 @@ impl Inner {
     /// The first thread that waits also waits for the time that is next, for all. Returns whether
     /// there is one.
     pub(crate) fn wake_first_thread(&self) -> bool {
-        let waker = self.admission.with_queue(|queue| {
-            queue
-                .ring
-                .first_thread()
-                .and_then(|(_, waker)| waker.cloned())
-        });
+        let waker = self
+            .admission
+            .with_queue(|queue| queue.ring.first_thread_waker().cloned());
         waker.map(Waker::wake).is_some()
     }
 

@@ -39,6 +39,11 @@ impl<P: Primitives> Granted<P> {
         self.0.push_back((waiter, 0));
     }
 
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -28,14 +28,16 @@
 //!   polled for 100 to 150 ms is passed over: the next one is served, and it is the first again when
 //!   it is polled.
 //! * A limit may move below what is in flight; it is honoured by not admitting.
-//! * In every window of length `W` the requests that enter cost at most `burst + rate · W`. Above
-//!   1,000 a second a burst below `rate · 1 ms` is served in steps of the timer, which ticks at 1 ms.
+//! * In every window of length `W` the requests that enter cost at most `burst + rate · W`, where one
+//!   that waited for its tokens and was woken late, as timers do, counts as entering when they were
+//!   there, up to 2 ms ago. Above 1,000 a second a burst below `rate · 1 ms` is served in steps of the
+//!   timer, which ticks at 1 ms. What is given back may be taken again at once.
 //! * A request that need not wait takes no lock and allocates nothing.
 //!
 //! # Runtimes
 //!
 //! A waiter is woken by whoever leaves. Where only time can let it in (a pace, a pause, a longest
-//! wait) a timer is needed: that of the tokio runtime in which one of the waiters is polled, or the
+//! wait) a timer is needed: that of each tokio runtime in which such a waiter is polled, or the
 //! parked thread itself. There is no background task.
 
 mod acquire;

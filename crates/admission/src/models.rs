@@ -2,6 +2,7 @@
 //! reference.
 
 mod clocks;
+mod costs;
 mod interleavings;
 mod reference;
 mod schedules;

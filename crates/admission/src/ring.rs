@@ -21,8 +21,8 @@ pub(crate) struct Ring<P: Primitives> {
     free: Vec<Ticket<P>>,
     next_number: u64,
     waiting: usize,
-    /// How many of those that are waiting are threads.
-    threads: usize,
+    /// Those that are waiting and are threads, in order; some of them may have left.
+    threads: VecDeque<Ticket<P>>,
     /// What all that are waiting cost together.
     cost: u64,
     /// The deadlines of all that are waiting do not fall from front to back.
@@ -44,7 +44,7 @@ impl<P: Primitives> Default for Ring<P> {
             free: Vec::new(),
             next_number: 0,
             waiting: 0,
-            threads: 0,
+            threads: VecDeque::new(),
             cost: 0,
             deadlines_in_order: true,
             latest_deadline: 0,
@@ -73,8 +73,10 @@ impl<P: Primitives> Ring<P> {
         self.deadlines_in_order &= deadline >= self.latest_deadline;
         self.latest_deadline = deadline;
         self.waiting += 1;
-        self.threads += usize::from(thread);
         self.cost += u64::from(cost);
+        if thread {
+            self.push_thread(&waiter);
+        }
         let ticket = Arc::clone(&waiter);
         self.places.push_back(Place { waiter, waker });
         ticket
@@ -153,7 +155,9 @@ impl<P: Primitives> Ring<P> {
     pub(crate) fn return_to_front(&mut self, ticket: &Ticket<P>) {
         ticket.set(State::Waiting);
         self.waiting += 1;
-        self.threads += usize::from(ticket.is_thread());
+        if ticket.is_thread() {
+            self.push_thread(ticket);
+        }
         self.cost += u64::from(ticket.cost());
         self.deadlines_in_order = false;
         let place = Place {
@@ -211,20 +215,38 @@ impl<P: Primitives> Ring<P> {
             }
         }
         self.waiting = 0;
-        self.threads = 0;
+        self.threads = VecDeque::new();
         self.cost = 0;
         self.tidy();
     }
 
-    /// The first thread that is waiting, and how to wake it.
-    pub(crate) fn first_thread(&self) -> Option<(&Ticket<P>, Option<&Waker>)> {
-        if self.threads == 0 {
-            return None;
+    /// The first thread that is waiting.
+    pub(crate) fn first_thread(&mut self) -> Option<&Ticket<P>> {
+        while self.threads.front().is_some_and(|one| !one.is_waiting()) {
+            self.threads.pop_front();
         }
-        self.places
-            .iter()
-            .find(|place| place.waiter.is_thread() && place.waiter.is_waiting())
-            .map(|place| (&place.waiter, place.waker.as_ref()))
+        self.threads.front()
+    }
+
+    /// How to wake it.
+    pub(crate) fn first_thread_waker(&mut self) -> Option<&Waker> {
+        let first = Arc::clone(self.first_thread()?);
+        self.place(&first)?.waker.as_ref()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.places.capacity() + self.free.capacity() + self.threads.capacity()
+    }
+
+    fn push_thread(&mut self, thread: &Ticket<P>) {
+        if self.threads.len() == self.threads.capacity() {
+            self.threads.retain(|one| one.is_waiting());
+            self.threads.reserve(self.threads.len() + 1);
+        }
+        let number = thread.number();
+        let place = self.threads.partition_point(|one| one.number() < number);
+        self.threads.insert(place, Arc::clone(thread));
     }
 
     /// Where one stands that is waiting.
@@ -237,7 +259,6 @@ impl<P: Primitives> Ring<P> {
 
     fn uncount(&mut self, waiter: &Waiter<P>) {
         self.waiting -= 1;
-        self.threads -= usize::from(waiter.is_thread());
         self.cost -= u64::from(waiter.cost());
     }
 
@@ -284,9 +305,15 @@ impl<P: Primitives> Ring<P> {
 
     /// Gives back the memory of a burst that is over.
     pub(crate) fn shrink(&mut self) {
-        if self.places.capacity() > SMALL && self.places.len() < self.places.capacity() / 8 {
-            self.places.shrink_to((self.places.len() * 2).max(SMALL));
-        }
+        shrink(&mut self.places);
+        let _pops_those_that_left = self.first_thread();
+        shrink(&mut self.threads);
+    }
+}
+
+fn shrink<T>(queue: &mut VecDeque<T>) {
+    if queue.capacity() > SMALL && queue.len() < queue.capacity() / 8 {
+        queue.shrink_to((queue.len() * 2).max(SMALL));
     }
 }
 

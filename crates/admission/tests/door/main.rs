@@ -10,6 +10,7 @@ mod pace;
 mod parked;
 mod pause;
 mod runtimes;
+mod scale;
 mod stress;
 mod support;
 mod threads;
