@@ -217,6 +217,31 @@ mod tests {
         assert!((trial.limit() - before).abs() < 1e-9);
     }
 
+    /// A probe ends by answers, not by time. It takes half the limit from nobody who needs less, and
+    /// two round trips of traffic end it.
+    #[test]
+    fn a_probe_that_traffic_leaves_holds_nobody_back() {
+        let mut trial = started(100);
+        trial.wait(10.s());
+        let mut waves = 0;
+        while trial.limit() > 60.0 {
+            trial.wave(50.ms(), Outcome::Success);
+            waves += 1;
+            assert!(waves < 10, "no probe");
+        }
+        let half = trial.limit();
+        for _ in 0..60 {
+            trial.wait(9_950.ms());
+            trial.law.on_start(trial.now, 1);
+            trial.wait(50.ms());
+            trial.answer_with(1, 50.ms(), Outcome::Success);
+            assert!(trial.limit() >= half);
+        }
+        trial.wave(50.ms(), Outcome::Success);
+        trial.wave(50.ms(), Outcome::Success);
+        assert!(trial.limit() > 90.0, "{}", trial.limit());
+    }
+
     #[test]
     fn a_thousand_quiet_seconds_change_nothing() {
         let mut trial = started(100);

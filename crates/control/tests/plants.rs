@@ -160,11 +160,10 @@ impl<L: Controller> Plant<L> {
         let service = self.service * 9 / 10 + self.random() % (self.service / 5);
         let ahead = self.busy.len().saturating_sub(self.workers - 1);
         let mut free: Vec<u64> = self.busy.iter().map(|free| free.0).collect();
-        free.sort_unstable();
         let start = if ahead == 0 {
             self.now
         } else {
-            free[ahead - 1]
+            *free.select_nth_unstable(ahead - 1).1
         };
         self.busy.push(Reverse(start + service));
         (Outcome::Success, start + service - self.now)
@@ -250,18 +249,20 @@ fn a_trickle_of_errors_does_not_stop_a_recovery() {
     );
 }
 
+/// O-CTRL-06 where nothing that we do helps: each request takes 10 s, alone or not. By choice that is a
+/// new base, so the limit comes back to where it was before, which is above its value in the first
+/// minutes; never higher.
 #[test]
-fn a_long_incident_raises_the_limit_no_higher_than_before() {
+fn an_hour_of_slow_answers_raises_the_limit_no_higher_than_before() {
     let mut plant = Plant::new(prober(), 20, 50 * MS);
     plant.run(60);
     let before = plant.limit();
-    plant.service = 2 * SECOND;
-    plant.run(520);
-    assert!(
-        plant.limit() <= 1.5 * before,
-        "{} after {before}",
-        plant.limit()
-    );
+    plant.service = 10 * SECOND;
+    for _ in 0..360 {
+        plant.run(10);
+        let limit = plant.limit();
+        assert!(limit <= 1.1 * before, "{limit} after {before}");
+    }
     plant.service = 50 * MS;
     plant.run(120);
     let served = plant.successes;

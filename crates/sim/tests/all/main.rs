@@ -1,5 +1,6 @@
 //! The simulator against formulas, against its own words, and against the study it reproduces.
 
+mod cases;
 mod clients;
 mod command;
 mod common;
