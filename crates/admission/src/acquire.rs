@@ -13,6 +13,7 @@ use tidegate_core::Refused;
 use crate::admission::{Entered, Entry, Request};
 use crate::door::Door;
 use crate::permit::Permit;
+use crate::place::Place;
 use crate::primitives::Std;
 use crate::waiter::{State, Ticket};
 
@@ -88,13 +89,24 @@ impl Acquire {
     /// The permit, once it has [entered](Self::poll_enter).
     #[inline(always)]
     pub fn take(&mut self) -> Option<Permit> {
+        let tokens = self.tokens;
+        let door = self.leave_with_door()?;
+        Some(Permit::new(door, Entry { tokens }))
+    }
+
+    /// The same, without the tokens: they are spent.
+    #[inline(always)]
+    pub fn take_place(&mut self) -> Option<Place> {
+        self.leave_with_door().map(Place::new)
+    }
+
+    #[inline(always)]
+    fn leave_with_door(&mut self) -> Option<Door> {
         if !self.inside {
             return None;
         }
         self.inside = false;
-        let tokens = self.tokens;
-        let door = self.door.take()?;
-        Some(Permit::new(door, Entry { tokens }))
+        self.door.take()
     }
 
     #[inline(always)]

@@ -234,7 +234,7 @@ impl Door {
         crate::drain::drain(self, timeout).await
     }
 
-    /// How many permits were freed by [`Permit::expire_after`] before their holders let go of them.
+    /// How many permits were freed by [`Place::expire_after`](crate::Place::expire_after) before their holders let go of them.
     pub fn overdue(&self) -> u64 {
         self.0.admission.with_queue(|queue| queue.overdue)
     }

@@ -52,6 +52,7 @@ mod granted;
 #[cfg(test)]
 mod models;
 mod permit;
+mod place;
 mod primitives;
 mod queue;
 mod ring;
@@ -61,4 +62,5 @@ mod word;
 
 pub use acquire::Acquire;
 pub use door::Door;
-pub use permit::{LeasedPermit, Permit};
+pub use permit::Permit;
+pub use place::{LeasedPlace, Place};

@@ -22,10 +22,10 @@ impl<H: Hook> Armed<H> {
     /// On a body that has ended it is called, on another it is told so.
     #[inline]
     pub(crate) fn fire_if_ended(mut self, body: &impl Body) -> Self {
-        if body.is_end_stream() {
-            self.fire(End::Complete(None));
-        } else {
+        if !body.is_end_stream() {
             self.open();
+        } else if let Some(hook) = self.0.take() {
+            hook.on_no_body();
         }
         self
     }

@@ -11,6 +11,14 @@ pub trait Hook {
     /// the response it is attached to.
     fn on_poll(&mut self) {}
 
+    /// Called instead of all others if the body has ended when the hook is put on it.
+    fn on_no_body(self)
+    where
+        Self: Sized,
+    {
+        self.on_end(End::Complete(None));
+    }
+
     /// Called once, where the end becomes known: from inside the poll that finds it, or from the
     /// body's drop. It should neither block nor panic.
     fn on_end(self, end: End<'_>);

@@ -51,7 +51,7 @@ impl SharedHooks {
     }
 
     /// Adds a hook; calls it at once if the body has ended.
-    fn add<H: Hook + Send + 'static>(&self, hook: H) {
+    fn add<H: Hook + Send + 'static>(&self, mut hook: H) {
         let end = match &mut *self.lock() {
             State::Open(hooks) => {
                 let earlier = hooks.take();
@@ -63,6 +63,7 @@ impl SharedHooks {
             State::Ended { complete: true } => End::Complete(None),
             State::Ended { complete: false } => End::Dropped,
         };
+        hook.on_open();
         hook.on_end(end);
     }
 

@@ -1,15 +1,15 @@
 use std::time::Duration;
 
-use tidegate_admission::{LeasedPermit, Permit};
+use tidegate_admission::{LeasedPlace, Place};
 use tidegate_body::{AttachHook, End, Hook};
 
-/// Until when a permit is held, once the head of the response `R` is there.
+/// Until when the place of a request is held, once the head of the response `R` is there.
 pub trait Hold<R>: Clone {
     /// What the caller gets.
     type Response;
 
-    /// Holds the permit, or lets go of it.
-    fn hold(&self, response: R, permit: Permit) -> Self::Response;
+    /// Holds the place, or lets go of it.
+    fn hold(&self, response: R, place: Place) -> Self::Response;
 }
 
 /// Until the body ends, fails or is dropped. The default.
@@ -25,7 +25,7 @@ pub struct HoldBodyMax(pub(crate) Duration);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HoldHead;
 
-/// A permit as the hook of a body.
+/// A place as the hook of a body.
 #[derive(Debug)]
 pub struct Held<P>(P);
 
@@ -33,52 +33,43 @@ impl<R> Hold<R> for HoldHead {
     type Response = R;
 
     #[inline]
-    fn hold(&self, response: R, _permit: Permit) -> R {
+    fn hold(&self, response: R, _place: Place) -> R {
         response
     }
 }
 
-impl<R: AttachHook<Held<Permit>>> Hold<R> for HoldBody {
+impl<R: AttachHook<Held<Place>>> Hold<R> for HoldBody {
     type Response = R::Output;
 
     #[inline]
-    fn hold(&self, response: R, permit: Permit) -> R::Output {
-        response.attach_hook(Held(permit))
+    fn hold(&self, response: R, place: Place) -> R::Output {
+        response.attach_hook(Held(place))
     }
 }
 
-impl<R: AttachHook<Held<LeasedPermit>>> Hold<R> for HoldBodyMax {
+impl<R: AttachHook<Held<LeasedPlace>>> Hold<R> for HoldBodyMax {
     type Response = R::Output;
 
-    fn hold(&self, response: R, permit: Permit) -> R::Output {
-        response.attach_hook(Held(permit.expire_after(self.0)))
+    fn hold(&self, response: R, place: Place) -> R::Output {
+        response.attach_hook(Held(place.expire_after(self.0)))
     }
 }
 
-impl Hook for Held<Permit> {
+impl<P: AsRef<Place>> Hook for Held<P> {
     fn on_open(&mut self) {
-        self.0.hold_by_body();
+        self.0.as_ref().body_opened();
     }
 
     #[inline]
     fn on_poll(&mut self) {
-        self.0.body_polled();
+        self.0.as_ref().body_polled();
     }
 
     #[inline]
-    fn on_end(self, _end: End<'_>) {}
-}
-
-impl Hook for Held<LeasedPermit> {
-    fn on_open(&mut self) {
-        self.0.hold_by_body();
-    }
+    fn on_no_body(self) {}
 
     #[inline]
-    fn on_poll(&mut self) {
-        self.0.body_polled();
+    fn on_end(self, _end: End<'_>) {
+        self.0.as_ref().body_ended();
     }
-
-    #[inline]
-    fn on_end(self, _end: End<'_>) {}
 }

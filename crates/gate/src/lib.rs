@@ -58,4 +58,4 @@ pub use hold::{Held, Hold, HoldBody, HoldBodyMax, HoldHead};
 pub use layer::GateLayer;
 pub use response_future::ResponseFuture;
 pub use service::Gate;
-pub use tidegate_admission::{Acquire, Door, Permit};
+pub use tidegate_admission::{Acquire, Door, LeasedPlace, Permit, Place};

@@ -78,9 +78,12 @@ where
             unreachable!("it was sent a moment ago");
         };
         let response = ready!(response.poll(context));
-        let permit = this.acquire.take().expect("not polled after it was ready");
+        let place = this
+            .acquire
+            .take_place()
+            .expect("not polled after it was ready");
         match response {
-            Ok(response) => Poll::Ready(Ok(this.hold.hold(response, permit))),
+            Ok(response) => Poll::Ready(Ok(this.hold.hold(response, place))),
             Err(error) => Poll::Ready(Err(Error::service(error))),
         }
     }

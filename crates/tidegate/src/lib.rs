@@ -19,7 +19,7 @@
 //! # }
 //! ```
 
-pub use tidegate_admission::{Acquire, Door, LeasedPermit, Permit};
+pub use tidegate_admission::{Acquire, Door, LeasedPlace, Permit, Place};
 pub use tidegate_body::HookedBody;
 pub use tidegate_core::{
     BoxError, Cause, Change, Controller, Error, InvalidPace, Outcome, Pace, Reason, Refused,
