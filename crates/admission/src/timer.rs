@@ -70,10 +70,10 @@ const FIRED: u8 = 2;
 
 impl Wake for Fire {
     fn wake(self: Arc<Self>) {
-        // Arming a timer for a moment that has passed fires it then and there. Whoever arms it does
-        // what is due, once it has let go of the lock.
-        let arming = self.state.compare_exchange(ARMING, FIRED, AcqRel, Acquire);
-        if arming.is_err()
+        // Arming a timer for a moment that has passed, or while it fires, wakes then and there.
+        // Whoever arms it does what is due, once it has let go of the lock.
+        let state = self.state.compare_exchange(ARMING, FIRED, AcqRel, Acquire);
+        if state == Err(SET)
             && let Some(inner) = self.inner.upgrade()
         {
             inner.on_timer();

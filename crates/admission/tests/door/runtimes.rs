@@ -191,3 +191,50 @@ fn a_wait_moved_from_one_runtime_to_another_goes_on() {
     drop((first, second));
     assert_free(&door, 10);
 }
+
+/// Runtimes come and go, with whoever waits in them; threads wait too.
+#[test]
+fn runtimes_that_come_and_go_leave_nobody_behind() {
+    let door = empty_bucket(2_000.0);
+    std::thread::scope(|scope| {
+        for number in 0..6_usize {
+            let door = &door;
+            scope.spawn(move || {
+                for round in 0..300 {
+                    match (number + round) % 6 {
+                        // Dropped while others wait in it.
+                        0 => {
+                            let runtime = one_worker();
+                            for _ in 0..5 {
+                                let door = door.clone();
+                                runtime.spawn(async move { door.acquire(1).await.map(drop) });
+                            }
+                            runtime.block_on(served(door));
+                        }
+                        // Kept, and not driven any more, with one parked in it.
+                        1 => {
+                            let runtime = one_thread();
+                            let mut parked = door.acquire(1);
+                            {
+                                let _context = runtime.enter();
+                                let _ = poll_once(&mut parked);
+                            }
+                            runtime.block_on(served(door));
+                            std::thread::sleep(ms(3));
+                        }
+                        2 => drop(door.acquire_blocking(1, None).unwrap()),
+                        3 => drop(door.acquire_blocking(1, Some(ms(1)))),
+                        4 => {
+                            let runtime = one_thread();
+                            runtime.block_on(async {
+                                let _ = tokio::time::timeout(ms(1), door.acquire(2)).await;
+                            });
+                        }
+                        _ => one_thread().block_on(served(door)),
+                    }
+                }
+            });
+        }
+    });
+    assert_free(&door, 10);
+}
