@@ -203,7 +203,7 @@ impl<P: Primitives> Admission<P> {
         };
         let now = queue.now(now);
         let turn = self.turn(queue, request.cost, now);
-        if why == Why::WaitTooLong && turn <= deadline {
+        if why == Why::WaitTooLong && turn <= deadline && now < deadline {
             return None;
         }
         let wait = turn.checked_sub(now).filter(|&wait| wait > 0);

@@ -209,7 +209,8 @@ impl Door {
     /// How long one may wait at most. Default: for ever.
     ///
     /// Whoever cannot be served in time, as far as pace and pause tell, is refused at once and
-    /// leaves no trace. Holds for those that come from now on.
+    /// leaves no trace; with a wait of nothing, whoever cannot enter at once. Holds for those that
+    /// come from now on.
     pub fn set_max_wait(&self, max_wait: Option<Duration>) {
         let max_wait = max_wait.map_or(u64::MAX, saturating_nanos);
         self.0

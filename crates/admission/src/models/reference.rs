@@ -147,7 +147,7 @@ impl Reference {
             Why::NoRoom
         } else if self.waiting() > self.max_queue {
             Why::QueueFull
-        } else if turn > deadline {
+        } else if turn > deadline || deadline == self.now {
             Why::WaitTooLong
         } else {
             return Outcome::Waits;

@@ -182,7 +182,20 @@ async fn waits_of_different_lengths_each_end_in_time() {
     assert_free(&door, 1);
 }
 
-/// A timer that is armed for this very moment fires while it is armed.
+#[test]
+fn a_longest_wait_of_nothing_refuses_on_the_first_poll_and_needs_no_runtime() {
+    let door = Door::new("gate", 1);
+    door.set_max_wait(Some(ms(0)));
+    let held = door.try_acquire(1).unwrap();
+    let refused = refused(poll_once(&mut door.acquire(1)));
+    let max_wait = ms(0);
+    assert_eq!(refused.reason, RefusedReason::WaitTooLong { max_wait });
+    assert_eq!((refused.retry_after, door.waiting()), (None, 0));
+    drop(held);
+    assert!(poll_once(&mut door.acquire(1)).is_ready());
+    assert_free(&door, 1);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_longest_wait_of_nothing_refuses_at_once_while_another_wait_is_timed() {
     let door = Door::new("gate", 1);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};
 
 use tidegate_admission::{Acquire, Door};
+use tidegate_core::{Start, per_second};
 
 use crate::support::{Wakes, assert_free, ms, now, poll_once, poll_with};
 
@@ -201,4 +202,27 @@ fn a_future_that_is_polled_by_another_task_wakes_that_one() {
     assert_eq!((old.count(), new.count()), (0, 1));
     assert!(poll_with(&mut wait, &first).is_ready());
     assert_free(&door, 1);
+}
+
+/// Gives up the wait, and with it the last handle of a door, when it is woken.
+struct GivesUp(Mutex<Option<Acquire>>);
+
+impl Wake for GivesUp {
+    fn wake(self: Arc<Self>) {
+        let acquire = self.0.lock().unwrap().take();
+        drop(acquire);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_door_may_go_while_its_timer_fires() {
+    let door = Door::new("rate", 1);
+    door.set_pace(Some(per_second(10.0).start(Start::Empty)));
+    let gives_up = Arc::new(GivesUp(Mutex::default()));
+    let wait = waits(&door, &Waker::from(Arc::clone(&gives_up)));
+    drop(door);
+    *gives_up.0.lock().unwrap() = Some(wait);
+    tokio::time::sleep(ms(200)).await;
+    assert!(gives_up.0.lock().unwrap().is_none());
+    assert_eq!(Arc::strong_count(&gives_up), 1);
 }
