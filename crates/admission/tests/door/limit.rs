@@ -56,16 +56,20 @@ async fn a_limit_that_flaps_within_a_millisecond_is_the_last_one() {
     door.set_limit(5);
     assert_eq!((door.in_flight(), door.waiting()), (50, 70));
 
-    let mut last = 50;
-    for _ in 0..30 {
+    // Those inside leave at 10 and 11 ms; then five at a time, each for 10 ms.
+    let log = Log::new();
+    let mut in_flight = Vec::new();
+    for _ in 0..160 {
+        in_flight.push(door.in_flight());
         tokio::time::sleep(ms(1)).await;
-        assert!(door.in_flight() <= last.max(5));
-        last = door.in_flight();
     }
+    assert!(in_flight.is_sorted_by(|before, after| *after <= (*before).max(5)));
+    assert_eq!(in_flight[..9], [50; 9]);
+    assert_eq!(in_flight[11..150], [5; 139]);
     for caller in crowd {
-        assert_eq!(door.in_flight(), door.in_flight().min(50));
         caller.await.unwrap();
     }
+    assert_eq!(log.at(), 160);
     assert_free(&door, 5);
 }
 
