@@ -1,0 +1,11 @@
+//! What a response or an error says about the service that sent it.
+//!
+//! A limit can only follow what it understands: `Ok` with a status of 429 is no success, and an
+//! error that is our own is not the service's fault. A [`Classify`] turns what a service answered
+//! into an [`Outcome`](tidegate_core::Outcome), and says how long the service asked us to stay away.
+
+mod classify;
+mod verdict;
+
+pub use classify::{Classify, When};
+pub use verdict::Verdict;
