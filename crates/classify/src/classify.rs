@@ -15,12 +15,11 @@ use crate::Verdict;
 /// A closure over the result is a classifier. Its argument needs its type written out:
 ///
 /// ```
-/// use std::error::Error;
-/// use tidegate_classify::Classify;
+/// use tidegate_classify::{Answer, Classify};
 /// use tidegate_core::{Cause, Outcome};
 ///
 /// fn classifier() -> impl Classify<String, u32> {
-///     |answer: Result<&u32, &(dyn Error + 'static)>| match answer {
+///     |answer: Answer<'_, u32>| match answer {
 ///         Ok(0) => Outcome::Overload(Cause::Throttled),
 ///         Ok(_) => Outcome::Success,
 ///         Err(_) => Outcome::Failure,
@@ -49,6 +48,9 @@ pub trait Classify<Req, Res> {
     }
 }
 
+/// What a closure classifies: a response, or why there is none.
+pub type Answer<'a, Res> = Result<&'a Res, &'a (dyn Error + 'static)>;
+
 /// When the outcome of a response is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
@@ -66,7 +68,7 @@ impl<V: Into<Verdict>> From<V> for When {
 
 impl<F, V, Req, Res> Classify<Req, Res> for F
 where
-    F: Fn(Result<&Res, &(dyn Error + 'static)>) -> V,
+    F: for<'a> Fn(Answer<'a, Res>) -> V,
     V: Into<Verdict>,
 {
     type Call = ();

@@ -7,5 +7,5 @@
 mod classify;
 mod verdict;
 
-pub use classify::{Classify, When};
+pub use classify::{Answer, Classify, When};
 pub use verdict::Verdict;

@@ -262,6 +262,10 @@ impl Aimd {
 }
 
 impl Controller for Aimd {
+    fn watches_starts(&self) -> bool {
+        false
+    }
+
     fn on_sample(&mut self, now: Instant, sample: &Sample) -> Option<Change> {
         if sample.outcome == Outcome::Ignored {
             return None;

@@ -36,6 +36,12 @@ pub trait Controller: Debug + Send {
         let _ = (now, in_flight);
     }
 
+    /// Whether [`on_start`](Self::on_start) does anything; asked once. A law that says no saves each
+    /// request a lock. Default: yes.
+    fn watches_starts(&self) -> bool {
+        true
+    }
+
     /// The outcome of a request became known. Answers with the change it led to, if any.
     fn on_sample(&mut self, now: Instant, sample: &Sample) -> Option<Change>;
 

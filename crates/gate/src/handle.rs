@@ -63,6 +63,12 @@ impl GateHandle {
     }
 }
 
+impl From<GateHandle> for Door {
+    fn from(handle: GateHandle) -> Self {
+        handle.0
+    }
+}
+
 impl Deref for GateHandle {
     type Target = Door;
 

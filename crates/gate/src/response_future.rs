@@ -18,9 +18,10 @@ use crate::Hold;
 #[must_use = "nothing happens before it is polled"]
 pub struct ResponseFuture<S: Service<Request>, Request, H> {
     hold: H,
-    acquire: Acquire,
+    // Above `acquire`, so that a request has left the service before its place is free.
     #[pin]
     state: State<S, Request>,
+    acquire: Acquire,
 }
 
 #[pin_project(project = StateProjection)]
@@ -44,8 +45,8 @@ impl<S: Service<Request>, Request, H> ResponseFuture<S, Request, H> {
         };
         Self {
             hold,
-            acquire,
             state,
+            acquire,
         }
     }
 }

@@ -1,0 +1,210 @@
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tidegate_admission::Door;
+use tidegate_classify::Verdict;
+use tidegate_core::{Cause, Controller, Outcome, Sample};
+
+use crate::patience::Patience;
+use crate::told::Told;
+
+/// A law and the door that it moves.
+///
+/// One lock, held for the law alone. What the law asks for is done at the door outside of it, by
+/// whoever finds that nobody else is doing so: in the order in which it was asked for, and without
+/// a lock that a waker could come back to.
+#[derive(Debug)]
+pub(crate) struct ControlLoop<L> {
+    state: Mutex<State<L>>,
+    door: Door,
+    watches_starts: bool,
+}
+
+#[derive(Debug)]
+struct State<L> {
+    law: L,
+    patience: Patience,
+    frozen: bool,
+    told: Told,
+    /// Somebody is telling the door.
+    telling: bool,
+    /// The law has moved since.
+    moved: bool,
+}
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    at: Instant,
+    in_flight: usize,
+}
+
+impl<L: Controller> ControlLoop<L> {
+    /// Gives the door the law's setting.
+    pub(crate) fn new(law: L, door: Door) -> Self {
+        let watches_starts = law.watches_starts();
+        let state = State {
+            law,
+            patience: Patience::default(),
+            frozen: false,
+            told: Told::nothing(&door),
+            telling: false,
+            moved: false,
+        };
+        let this = Self {
+            state: Mutex::new(state),
+            door,
+            watches_starts,
+        };
+        this.tell(this.lock());
+        this
+    }
+
+    pub(crate) fn door(&self) -> &Door {
+        &self.door
+    }
+
+    pub(crate) fn late_after(&self, late_after: Duration) {
+        self.lock().patience.fix(late_after);
+    }
+
+    /// A request goes out.
+    pub(crate) fn send(&self) -> Sent {
+        let at = now();
+        let in_flight = self.in_flight();
+        if self.watches_starts {
+            let mut state = self.lock();
+            if !state.frozen {
+                state.law.on_start(at, in_flight);
+            }
+        }
+        Sent { at, in_flight }
+    }
+
+    /// How long it has been out.
+    pub(crate) fn since(sent: &Sent) -> Duration {
+        now().saturating_duration_since(sent.at)
+    }
+
+    /// The outcome of a request is known, `time` after it was sent.
+    pub(crate) fn answer(
+        &self,
+        sent: &Sent,
+        time: Duration,
+        verdict: Verdict,
+        latency: Option<Duration>,
+    ) {
+        let now = sent.at.checked_add(time).unwrap_or(sent.at);
+        let sample = Sample {
+            started: sent.at,
+            latency,
+            in_flight_at_start: sent.in_flight,
+            in_flight: self.in_flight(),
+            outcome: verdict.outcome,
+            retry_after: verdict.retry_after,
+        };
+        let mut state = self.lock();
+        if sample.outcome.is_success() {
+            state.patience.succeeded(time);
+        }
+        self.step(state, now, |law| law.on_sample(now, &sample).is_some());
+    }
+
+    /// Its caller gave up before its outcome was known.
+    pub(crate) fn give_up(&self, sent: &Sent) {
+        let time = Self::since(sent);
+        let late = self.lock().patience.is_late(time);
+        let outcome = if late {
+            Outcome::Overload(Cause::TimedOut)
+        } else {
+            Outcome::Ignored
+        };
+        self.answer(sent, time, outcome.into(), None);
+    }
+
+    /// Looks at the law, or changes it.
+    pub(crate) fn law<T>(&self, change: impl FnOnce(&mut L) -> T) -> T {
+        let mut result = None;
+        self.step(self.lock(), now(), |law| {
+            result = Some(change(law));
+            true
+        });
+        result.expect("a step calls what it is given")
+    }
+
+    pub(crate) fn freeze(&self) {
+        self.lock().frozen = true;
+    }
+
+    pub(crate) fn resume(&self) {
+        self.lock().frozen = false;
+        self.law(|_| ());
+    }
+
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.lock().frozen
+    }
+
+    /// Steps the law, and does at the door what it asks for if it has moved.
+    fn step<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State<L>>,
+        now: Instant,
+        step: impl FnOnce(&mut L) -> bool,
+    ) {
+        // Somebody else has moved the door: the law goes on from there.
+        let limit = self.door.limit();
+        if limit != state.told.limit && !state.telling {
+            state.told.limit = limit;
+            state.law.move_to(now, limit as f64);
+        }
+        if step(&mut state.law) && !state.frozen {
+            self.tell(state);
+        }
+    }
+
+    fn tell<'a>(&'a self, mut state: MutexGuard<'a, State<L>>) {
+        state.moved = true;
+        if mem::replace(&mut state.telling, true) {
+            return;
+        }
+        let telling = Telling(self);
+        while mem::take(&mut state.moved) {
+            let (told, setting) = (state.told, state.law.setting());
+            drop(state);
+            let told = told.and_now(&setting, &self.door);
+            state = self.lock();
+            state.told = told;
+        }
+        state.telling = false;
+        mem::forget(telling);
+    }
+
+    /// How many are in flight, one that leaves and one that is not counted included.
+    fn in_flight(&self) -> usize {
+        self.door.in_flight().max(1)
+    }
+}
+
+impl<L> ControlLoop<L> {
+    /// A law that panics poisons it; what it asks for is still what it asks for.
+    fn lock(&self) -> MutexGuard<'_, State<L>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody is telling the door, which wakes those who wait: if a waker panics, the next one may.
+struct Telling<'a, L>(&'a ControlLoop<L>);
+
+impl<L> Drop for Telling<'_, L> {
+    fn drop(&mut self) {
+        self.0.lock().telling = false;
+    }
+}
+
+/// The one place where this crate reads a clock: tokio's, which tests can pause.
+#[expect(clippy::disallowed_methods, reason = "the clock of this shell")]
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}

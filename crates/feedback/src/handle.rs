@@ -1,0 +1,116 @@
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tidegate_admission::Door;
+use tidegate_core::{Controller, Pace, Snapshot, Steer};
+
+use crate::control_loop::ControlLoop;
+
+/// Watches and moves a law and its door while they run.
+///
+/// It is also the [`Door`]: everything that can be read or moved there can be here, and the law goes
+/// on from where the door is moved to. A clone is the same loop.
+///
+/// ```
+/// use tidegate_classify::Answer;
+/// use tidegate_control::Aimd;
+/// use tidegate_core::Outcome;
+/// use tidegate_feedback::FeedbackLayer;
+/// use tidegate_gate::GateLayer;
+///
+/// let gate = GateLayer::new(1);
+/// let classifier = |_: Answer<'_, u32>| Outcome::Success;
+/// let feedback = FeedbackLayer::new(classifier, Aimd::new(), gate.handle());
+/// let handle = feedback.handle();
+///
+/// handle.set_limit(20);
+/// handle.law(|aimd| {
+///     let mut settings = aimd.settings();
+///     settings.threshold = 0.1;
+///     aimd.set(settings)
+/// })?;
+/// handle.freeze();
+/// assert_eq!(handle.limit(), 20);
+/// # Ok::<_, tidegate_control::Invalid>(())
+/// ```
+pub struct FeedbackHandle<L>(Arc<ControlLoop<L>>);
+
+impl<L: Controller> FeedbackHandle<L> {
+    /// Looks at the law, or changes it; what it then asks for is in force when this returns.
+    ///
+    /// The law is locked meanwhile: requests that are answered wait.
+    pub fn law<T>(&self, change: impl FnOnce(&mut L) -> T) -> T {
+        self.0.law(change)
+    }
+
+    /// The limit stays where it is, and the law learns nothing, until [`resume`](Self::resume).
+    pub fn freeze(&self) {
+        self.0.freeze();
+    }
+
+    /// The law goes on from where the limit is.
+    pub fn resume(&self) {
+        self.0.resume();
+    }
+
+    /// Whether the law is held.
+    pub fn is_frozen(&self) -> bool {
+        self.0.is_frozen()
+    }
+}
+
+impl<L> FeedbackHandle<L> {
+    pub(crate) fn new(control: Arc<ControlLoop<L>>) -> Self {
+        Self(control)
+    }
+}
+
+impl<L: Controller> Deref for FeedbackHandle<L> {
+    type Target = Door;
+
+    fn deref(&self) -> &Door {
+        self.0.door()
+    }
+}
+
+impl<L: Controller> Steer for FeedbackHandle<L> {
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = self.0.door().snapshot();
+        snapshot.frozen = self.0.is_frozen();
+        snapshot
+    }
+
+    fn set_limit(&self, limit: usize) {
+        self.0.door().set_limit(limit);
+    }
+
+    fn set_pace(&self, pace: Option<Pace>) {
+        self.0.door().set_pace(pace);
+    }
+
+    fn pause_until(&self, until: Instant) {
+        self.0.door().pause_until(until);
+    }
+
+    fn freeze(&self) {
+        self.0.freeze();
+    }
+
+    fn resume(&self) {
+        self.0.resume();
+    }
+}
+
+impl<L> Clone for FeedbackHandle<L> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<L: fmt::Debug> fmt::Debug for FeedbackHandle<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FeedbackHandle").field(&self.0).finish()
+    }
+}
