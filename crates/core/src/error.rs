@@ -1,5 +1,5 @@
 use std::error::Error as StdError;
-use std::fmt;
+use std::{fmt, io, iter};
 
 use crate::Refused;
 
@@ -75,21 +75,40 @@ impl Error {
     }
 }
 
-/// The first error of type `E` in a chain, also inside of an [`Error`].
+/// The first error of type `E` in a chain.
 pub(crate) fn find<'a, E: StdError + 'static>(
     error: &'a (dyn StdError + 'static),
 ) -> Option<&'a E> {
-    let mut next = Some(error);
-    while let Some(error) = next {
-        if let Some(found) = error.downcast_ref::<E>() {
-            return Some(found);
+    chain(error).find_map(|error| error.downcast_ref())
+}
+
+/// An error and what caused it, from the outside in.
+///
+/// Unlike [`source`](StdError::source) it also visits what an [`Error`] and an [`io::Error`] hold:
+/// both say what is inside as if it were their own, and pass over it to its source.
+///
+/// ```
+/// use std::io;
+/// use tidegate_core::{Error, chain};
+///
+/// let error = Error::service(io::Error::other("reset"));
+/// assert!(chain(&error).any(|error| error.is::<io::Error>()));
+/// ```
+pub fn chain<'a>(
+    error: &'a (dyn StdError + 'static),
+) -> impl Iterator<Item = &'a (dyn StdError + 'static)> {
+    iter::successors(Some(error), |&error| {
+        if let Some(ours) = error.downcast_ref::<Error>() {
+            return Some(ours.inner());
         }
-        next = match error.downcast_ref::<Error>() {
-            Some(ours) => Some(ours.inner()),
+        match error
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref)
+        {
+            Some(held) => Some(held),
             None => error.source(),
-        };
-    }
-    None
+        }
+    })
 }
 
 impl From<Refused> for Error {
@@ -101,6 +120,14 @@ impl From<Refused> for Error {
 impl From<Box<Refused>> for Error {
     fn from(refused: Box<Refused>) -> Self {
         Self(Repr::Refused(refused))
+    }
+}
+
+/// So that `?` works on reqwest's own calls, such as `response.json().await?`.
+#[cfg(feature = "reqwest")]
+impl From<reqwest::Error> for Error {
+    fn from(error: reqwest::Error) -> Self {
+        Self::service(error)
     }
 }
 
@@ -168,6 +195,12 @@ mod tests {
         assert!(error.find::<Wrapped>().is_some());
         assert!(error.find::<std::io::Error>().is_none());
         assert_eq!(error.to_string(), "wrapped");
+    }
+
+    #[test]
+    fn a_refusal_is_found_in_an_io_error() {
+        let io = io::Error::other(Wrapped(Error::from(refused()).into()));
+        assert_eq!(Error::service(io).refused(), Some(&refused()));
     }
 
     #[test]

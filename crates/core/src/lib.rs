@@ -6,8 +6,11 @@
 //! the handle that an operator and a law share; and [`Refused`] and [`Error`], what a caller gets
 //! when a layer said no.
 //!
-//! It has no dependencies, reads no clock and takes no lock.
+//! It has no dependencies, reads no clock and takes no lock. The features `axum` and `reqwest` let
+//! those crates' own idioms work with our errors.
 
+#[cfg(feature = "axum")]
+mod axum;
 mod change;
 mod controller;
 mod error;
@@ -22,7 +25,7 @@ mod units;
 
 pub use change::{Change, Reason};
 pub use controller::Controller;
-pub use error::{BoxError, Error};
+pub use error::{BoxError, Error, chain};
 pub use littles_law::littles_law;
 pub use outcome::{Cause, Outcome};
 pub use pace::{InvalidPace, Pace, Start, per, per_hour, per_minute, per_second};

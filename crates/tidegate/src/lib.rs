@@ -1,8 +1,7 @@
 //! Tower layers that let outbound HTTP calls go as fast as the other side can bear, and no faster.
 //!
-//! The gate, the door and the words that all share, under one name. The laws
-//! (`tidegate-control`), the simulator (`tidegate-sim`) and the mock upstream (`tidegate-testkit`)
-//! are crates of their own.
+//! The layers, the laws, the classifiers and the words that all share, under one name. The simulator
+//! (`tidegate-sim`) and the mock upstream (`tidegate-testkit`) are crates of their own.
 //!
 //! ```
 //! use tidegate::{GateLayer, Units, per_second};
@@ -19,16 +18,24 @@
 //! # }
 //! ```
 
+mod client;
+#[cfg(feature = "reqwest")]
+mod send_with;
+
+pub use client::Client;
+#[cfg(feature = "reqwest")]
+pub use send_with::{RequestBuilderExt, SendWith};
 pub use tidegate_admission::{Acquire, Door, LeasedPlace, Permit, Place};
 pub use tidegate_body::HookedBody;
+pub use tidegate_classify::{Answer, Classify, Verdict, When};
+pub use tidegate_control::{Aimd, AimdSettings, Bounds, Invalid};
 pub use tidegate_core::{
     BoxError, Cause, Change, Controller, Error, InvalidPace, Outcome, Pace, Reason, Refused,
     RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, littles_law, per, per_hour,
     per_minute, per_second,
 };
-pub use tidegate_gate::{
-    Gate, GateHandle, GateLayer, Held, Hold, HoldBody, HoldBodyMax, HoldHead, ResponseFuture,
-};
+pub use tidegate_feedback::{Feedback, FeedbackHandle, FeedbackLayer};
+pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
 
 /// The stacks of the README compile.
 #[cfg(doctest)]
