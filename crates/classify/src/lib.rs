@@ -5,7 +5,19 @@
 //! into an [`Outcome`](tidegate_core::Outcome), and says how long the service asked us to stay away.
 
 mod classify;
+pub mod errors;
+mod head;
+mod http_classifier;
+mod retry_after;
+mod route;
+mod rule;
+mod statuses;
+mod table;
 mod verdict;
 
 pub use classify::{Answer, Classify, When};
+pub use head::{RequestHead, ResponseHead};
+pub use http_classifier::HttpClassifier;
+pub use route::Route;
+pub use statuses::Statuses;
 pub use verdict::Verdict;

@@ -1,0 +1,112 @@
+//! What an error says about the service, seen through every layer that wrapped it.
+//!
+//! | error | outcome |
+//! |---|---|
+//! | our own [`Refused`]; tower's `Overloaded` of a load-shed | `Ignored`: nothing was sent |
+//! | the caller's request or its body (hyper `is_user`, reqwest `is_builder`) | `Ignored` |
+//! | tower's and tokio's `Elapsed`, reqwest and hyper `is_timeout`, I/O `TimedOut` | `Overload(TimedOut)` |
+//! | I/O: refused, reset, aborted, broken pipe, unexpected end | `Overload(Connection)` |
+//! | hyper `is_canceled`, `is_closed`, `is_incomplete_message` | `Overload(Connection)` |
+//! | HTTP/2 from the service: `REFUSED_STREAM`, `CANCEL` | `Overload(Connection)` |
+//! | HTTP/2 from the service: `ENHANCE_YOUR_CALM` | `Overload(Throttled)` |
+//! | HTTP/2 from the service: `NO_ERROR`, such as a connection retired after its share of requests | `Ignored` |
+//! | no file descriptor or no port left for a connection of ours | `Overload(Connection)` |
+//! | a status made into an error by reqwest | that of the status |
+//! | all others: names that do not resolve, certificates, malformed answers, redirects without end | `Failure` |
+//!
+//! A shortage of ours counts as an overload because the cure is the same: fewer requests in flight.
+//!
+//! Which crates' errors are known depends on the features: `hyper` (with hyper-util and h2),
+//! `reqwest`, `tower` (with tokio's `Elapsed`) and `tower-http`. An error of a crate that is not known
+//! is judged by what caused it.
+
+mod io;
+
+#[cfg(feature = "hyper")]
+mod hyper;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+#[cfg(feature = "tower")]
+mod tower;
+
+use std::error::Error;
+
+use tidegate_core::{Outcome, Refused, chain};
+
+/// The outcome of an error, by the table [above](self).
+///
+/// ```
+/// use std::io;
+/// use tidegate_classify::errors;
+/// use tidegate_core::{Cause, Outcome};
+///
+/// let reset = io::Error::from(io::ErrorKind::ConnectionReset);
+/// assert_eq!(errors::outcome(&reset), Outcome::Overload(Cause::Connection));
+/// ```
+pub fn outcome(error: &(dyn Error + 'static)) -> Outcome {
+    if chain(error).any(is_ours) {
+        return Outcome::Ignored;
+    }
+    chain(error).find_map(said_by).unwrap_or(Outcome::Failure)
+}
+
+/// Whether it is certain that the service did nothing with the request, so that even one that is not
+/// idempotent may be sent again: a refusal of ours, no connection, HTTP/2's `REFUSED_STREAM` and a
+/// `GOAWAY` that came before the request's turn. `false` whenever there is a doubt.
+///
+/// It is about the last thing that was sent, and holds for an error instead of a response. A client
+/// that follows redirects, or retries by itself, may have been answered before: the URL of a
+/// `reqwest::Error` is then not that of the request.
+pub fn not_processed(error: &(dyn Error + 'static)) -> bool {
+    chain(error).all(|error| !is_about_a_body(error)) && chain(error).any(was_never_sent)
+}
+
+/// Whether it is ours or our caller's, and no word of the service's.
+fn is_ours(error: &(dyn Error + 'static)) -> bool {
+    let ours = error.is::<Refused>();
+    #[cfg(feature = "hyper")]
+    let ours = ours || hyper::is_ours(error);
+    #[cfg(feature = "reqwest")]
+    let ours = ours || reqwest::is_ours(error);
+    #[cfg(feature = "tower")]
+    let ours = ours || tower::is_ours(error);
+    ours
+}
+
+/// What one error of a chain says, without those that caused it.
+fn said_by(error: &(dyn Error + 'static)) -> Option<Outcome> {
+    let said = io::outcome(error);
+    #[cfg(feature = "hyper")]
+    let said = said.or_else(|| hyper::outcome(error));
+    #[cfg(feature = "reqwest")]
+    let said = said.or_else(|| reqwest::outcome(error));
+    #[cfg(feature = "tower")]
+    let said = said.or_else(|| tower::outcome(error));
+    #[cfg(feature = "tower-http")]
+    let said = said.or_else(|| {
+        error
+            .is::<tower_http::timeout::TimeoutError>()
+            .then_some(Outcome::Overload(tidegate_core::Cause::TimedOut))
+    });
+    said
+}
+
+/// Whether the request was on its way, and a body failed.
+fn is_about_a_body(error: &(dyn Error + 'static)) -> bool {
+    let about = false;
+    #[cfg(feature = "hyper")]
+    let about = about || hyper::is_ours(error);
+    #[cfg(feature = "reqwest")]
+    let about = about || reqwest::is_about_a_body(error);
+    let _ = error;
+    about
+}
+
+fn was_never_sent(error: &(dyn Error + 'static)) -> bool {
+    let never = error.is::<Refused>() || io::was_never_sent(error);
+    #[cfg(feature = "hyper")]
+    let never = never || hyper::was_never_sent(error);
+    #[cfg(feature = "tower")]
+    let never = never || tower::is_ours(error);
+    never
+}
