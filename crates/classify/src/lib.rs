@@ -7,6 +7,7 @@
 mod classify;
 pub mod errors;
 mod head;
+mod hints;
 mod http_classifier;
 mod retry_after;
 mod route;
@@ -17,6 +18,7 @@ mod verdict;
 
 pub use classify::{Answer, Classify, When};
 pub use head::{RequestHead, ResponseHead};
+pub use hints::{Hints, Profile, Quota, Unit, Wait, retry_after};
 pub use http_classifier::HttpClassifier;
 pub use route::Route;
 pub use statuses::Statuses;

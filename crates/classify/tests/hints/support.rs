@@ -1,0 +1,36 @@
+use std::time::{Duration, SystemTime};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tidegate_classify::{Hints, Profile};
+
+/// When responses are received, in seconds since the epoch: Tue, 14 Nov 2023 22:13:20 GMT.
+pub(crate) const NOW: u64 = 1_700_000_000;
+
+pub(crate) fn at(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// `Name: value` a line; blanks around a value are kept, except the first.
+pub(crate) fn headers(lines: &str) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for line in lines.lines() {
+        let (name, value) = line.split_once(": ").unwrap();
+        headers.append(
+            HeaderName::from_bytes(name.trim().as_bytes()).unwrap(),
+            HeaderValue::from_bytes(value.as_bytes()).unwrap(),
+        );
+    }
+    headers
+}
+
+pub(crate) fn parse(profile: Profile, lines: &str) -> Hints {
+    Hints::parse(&headers(lines), at(NOW), profile)
+}
+
+pub(crate) fn secs(seconds: u64) -> Option<Duration> {
+    Some(Duration::from_secs(seconds))
+}
+
+pub(crate) fn millis(millis: u64) -> Option<Duration> {
+    Some(Duration::from_millis(millis))
+}
