@@ -1,6 +1,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use bytes::Bytes;
@@ -9,6 +10,7 @@ use http_body::{Frame, SizeHint};
 use tokio::time::{Sleep, sleep};
 
 use crate::ledger::Departure;
+use crate::link::{Ending, Link, Then};
 use crate::response::Step;
 use crate::visit::Visit;
 
@@ -22,9 +24,13 @@ pub struct Body {
     /// Bytes left to send, where their number is announced.
     length: Option<u64>,
     pause: Option<Pin<Box<Sleep>>>,
-    /// An abort has let the connection send what came before it.
-    yielded: bool,
+    /// Since when what came before is being sent.
+    sending: Option<u64>,
     visit: Option<Visit>,
+    /// Its connection is about to end.
+    cut: bool,
+    /// The connection that it goes to; `None` without one.
+    link: Option<Arc<Link>>,
 }
 
 impl Body {
@@ -39,11 +45,17 @@ impl Body {
             trailers,
             length,
             pause: None,
-            yielded: false,
+            sending: None,
             visit,
+            cut: false,
+            link: None,
         };
         body.end_if_sent();
         body
+    }
+
+    pub(crate) fn goes_to(&mut self, link: &Arc<Link>) {
+        self.link = Some(Arc::clone(link));
     }
 
     fn end(&mut self, how: Departure) {
@@ -53,7 +65,7 @@ impl Body {
     }
 
     fn is_sent(&self) -> bool {
-        self.steps.is_empty() && self.pause.is_none() && self.trailers.is_none()
+        !self.cut && self.steps.is_empty() && self.pause.is_none() && self.trailers.is_none()
     }
 
     /// Before the last frame goes out, so that no client that has it finds its request still inside.
@@ -73,18 +85,39 @@ impl Body {
                 Some(Step::Chunk(chunk)) => return Poll::Ready(Some(Ok(chunk))),
                 Some(Step::Pause(pause)) if pause.is_zero() => {}
                 Some(Step::Pause(pause)) => self.pause = Some(Box::pin(sleep(pause))),
-                Some(Step::Abort) if self.yielded => {
-                    return Poll::Ready(Some(Err(io::ErrorKind::ConnectionReset.into())));
-                }
-                Some(Step::Abort) => {
-                    self.yielded = true;
-                    self.steps.push_front(Step::Abort);
-                    cx.waker().wake_by_ref();
-                    return Poll::Pending;
+                Some(last) => {
+                    if let Some(link) = &self.link
+                        && link.poll_sent(&mut self.sending, cx).is_pending()
+                    {
+                        self.steps.push_front(last);
+                        return Poll::Pending;
+                    }
+                    return self.break_off(&last);
                 }
                 None => return Poll::Ready(None),
             }
         }
+    }
+}
+
+impl Body {
+    fn break_off(&mut self, last: &Step) -> Poll<Option<io::Result<Bytes>>> {
+        self.steps.clear();
+        self.trailers = None;
+        self.end(Departure::Aborted);
+        let error = match (last, &self.link) {
+            (Step::EndShort, Some(_)) => return Poll::Ready(None),
+            (Step::Cut(then), Some(link)) => {
+                let (bytes, then) = (Bytes::new(), *then);
+                link.end(Ending { bytes, then });
+                // The connection is about to drop it.
+                self.cut = true;
+                return Poll::Pending;
+            }
+            (Step::EndShort | Step::Cut(Then::HalfClose), None) => io::ErrorKind::UnexpectedEof,
+            _ => io::ErrorKind::ConnectionReset,
+        };
+        Poll::Ready(Some(Err(error.into())))
     }
 }
 
@@ -96,18 +129,16 @@ impl http_body::Body for Body {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        if self.cut {
+            return Poll::Pending;
+        }
         let frame = match ready!(self.poll_steps(cx)) {
             Some(Ok(chunk)) => {
                 let sent = chunk.len() as u64;
                 self.length = self.length.map(|length| length - sent);
                 Some(Ok(Frame::data(chunk)))
             }
-            Some(Err(error)) => {
-                self.steps.clear();
-                self.trailers = None;
-                self.end(Departure::Aborted);
-                Some(Err(error))
-            }
+            Some(Err(error)) => Some(Err(error)),
             None => self
                 .trailers
                 .take()

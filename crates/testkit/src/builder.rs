@@ -4,14 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::header::RETRY_AFTER;
 use http::request::Parts;
-use rand::SeedableRng;
-use rand::rngs::Xoshiro256PlusPlus;
 
 use crate::ledger::Ledger;
-use crate::shared::{Model, Shared};
+use crate::meter::{Bucket, Meters, Window};
+use crate::model::{Failures, Model};
+use crate::shared::Shared;
 use crate::station::Station;
-use crate::{Response, ServiceTime};
+use crate::{Act, Response, ServiceTime};
 
 /// A request as a worker reads it, body included.
 pub type Request = http::Request<Bytes>;
@@ -24,17 +25,23 @@ pub struct UpstreamBuilder {
     queue: usize,
     seed: u64,
     log: usize,
+    failures: (f64, u16),
+    meters: Meters,
     behaviour: Behaviour,
 }
 
 type Respond = Box<dyn Fn(&Request) -> Response + Send + Sync>;
+type Script = Box<dyn Fn(&Parts, u64) -> Act + Send + Sync>;
 type Key = Box<dyn Fn(&Parts) -> String + Send + Sync>;
 
 /// How an upstream treats each request.
 pub(crate) struct Behaviour {
     service_time: ServiceTime,
     refusal: Response,
+    limit_refusal: Response,
+    tells_retry_after: bool,
     respond: Respond,
+    script: Option<Script>,
     key: Option<Key>,
     finish_abandoned_work: bool,
 }
@@ -46,10 +53,15 @@ impl UpstreamBuilder {
             queue: usize::MAX,
             seed: 0,
             log: 100_000,
+            failures: (0.0, 500),
+            meters: Meters::default(),
             behaviour: Behaviour {
                 service_time: ServiceTime::Fixed(Duration::ZERO),
                 refusal: Response::new(503),
+                limit_refusal: Response::new(429),
+                tells_retry_after: false,
                 respond: Box::new(|_| Response::new(200)),
+                script: None,
                 key: None,
                 finish_abandoned_work: false,
             },
@@ -80,14 +92,103 @@ impl UpstreamBuilder {
         Self { seed, ..self }
     }
 
+    /// A token bucket of so many requests per second on average, and as many at once as `burst`. A
+    /// request over it is refused at once with 429, before it comes to the workers, and takes no
+    /// token; one that the workers refuse has taken its token. A rate of 0 (or below, or not a number)
+    /// passes nobody. Default: no limit.
+    ///
+    /// It counts whole nanoseconds, as of when the heads are read. The worst case: any half-open window
+    /// `w` passes at most `burst + ⌈w · per_second⌉ − 1`.
+    ///
+    /// # Panics
+    ///
+    /// If `burst` is 0.
+    #[track_caller]
+    pub fn rate(mut self, per_second: f64, burst: u32) -> Self {
+        self.meters.set_bucket(Bucket::new(per_second, burst));
+        self
+    }
+
+    /// At most `limit` requests in each window of that length; the windows follow one another from the
+    /// upstream's start. Over it as over the [`rate`](Self::rate). Several may stand together and with
+    /// a rate: a request is charged to all of them, or to none. Default: none.
+    ///
+    /// The worst case: twice the limit within one `length`, across the edge of two windows.
+    ///
+    /// # Panics
+    ///
+    /// If `length` is zero.
+    #[track_caller]
+    pub fn window(mut self, limit: u64, length: Duration) -> Self {
+        self.meters.add_window(Window::new(limit, length));
+        self
+    }
+
+    /// Answers like this to a request over the rate or over a window. Default 429.
+    pub fn limit_refusal(mut self, response: Response) -> Self {
+        self.behaviour.limit_refusal = response;
+        self
+    }
+
+    /// Adds `retry-after` to the refusals of the rate and the windows: the whole seconds, rounded up,
+    /// until there would be room if nobody else came.
+    pub fn retry_after(mut self) -> Self {
+        self.behaviour.tells_retry_after = true;
+        self
+    }
+
+    /// Lets a share of requests (`0.0..=1.0`) fail after their service time, with that status, without
+    /// any load; they count as executed. Default: none.
+    ///
+    /// # Panics
+    ///
+    /// If a number is outside its range.
+    #[track_caller]
+    pub fn fail(mut self, share: f64, status: u16) -> Self {
+        assert!(
+            (0.0..=1.0).contains(&share),
+            "a share is within 0.0..=1.0, not {share}"
+        );
+        let _ = Response::new(status);
+        self.failures = (share, status);
+        self
+    }
+
     /// Answers like this to a request that finds no room. Default 503.
+    pub fn refusal(mut self, response: Response) -> Self {
+        self.behaviour.refusal = response;
+        self
+    }
+
+    /// A [`refusal`](Self::refusal) that is only a status.
     ///
     /// # Panics
     ///
     /// If `status` is not within `100..=999`.
     #[track_caller]
-    pub fn refusal_status(mut self, status: u16) -> Self {
-        self.behaviour.refusal = Response::new(status);
+    pub fn refusal_status(self, status: u16) -> Self {
+        self.refusal(Response::new(status))
+    }
+
+    /// Asks this about each request as it arrives, with how many arrived before it: a response of
+    /// its own, a [`Fault`](crate::Fault), or neither. Default: neither.
+    ///
+    /// ```
+    /// use tidegate_testkit::{Act, Fault, Response, Upstream};
+    ///
+    /// let first_is_refused = Upstream::unlimited()
+    ///     .script(|_, nth| (nth == 0).then_some(Fault::RefusedStream));
+    /// let in_turn = Upstream::unlimited().script(|_, nth| match nth {
+    ///     0 => Response::new(503).header("retry-after", "1").into(),
+    ///     1 => Fault::ResetBeforeHead.into(),
+    ///     _ => Act::AsUsual,
+    /// });
+    /// ```
+    pub fn script<A: Into<Act>>(
+        mut self,
+        script: impl Fn(&Parts, u64) -> A + Send + Sync + 'static,
+    ) -> Self {
+        self.behaviour.script = Some(Box::new(move |head, nth| script(head, nth).into()));
         self
     }
 
@@ -122,11 +223,11 @@ impl UpstreamBuilder {
     }
 
     pub(crate) fn open(self) -> Arc<Shared> {
-        let model = Model {
-            station: Station::new(self.workers, self.queue),
-            ledger: Ledger::new(self.log),
-            rng: Xoshiro256PlusPlus::seed_from_u64(self.seed),
-        };
+        let station = Station::new(self.workers, self.queue);
+        let (share, status) = self.failures;
+        let failures = Failures::new(share, status, self.seed);
+        let mut model = Model::new(station, Ledger::new(self.log), failures, self.seed);
+        model.meters = self.meters;
         Arc::new(Shared::new(self.behaviour, model))
     }
 }
@@ -140,8 +241,24 @@ impl Behaviour {
         self.refusal.clone()
     }
 
+    /// What a meter says that has room again after `wait`.
+    pub(crate) fn limit_refusal(&self, wait: Duration) -> Response {
+        let response = self.limit_refusal.clone();
+        if !self.tells_retry_after || wait == Duration::MAX {
+            return response;
+        }
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        response.header(RETRY_AFTER.as_str(), &seconds.to_string())
+    }
+
     pub(crate) fn response(&self, request: &Request) -> Response {
         (self.respond)(request)
+    }
+
+    pub(crate) fn act(&self, head: &Parts, nth: u64) -> Act {
+        self.script
+            .as_ref()
+            .map_or(Act::AsUsual, |script| script(head, nth))
     }
 
     pub(crate) fn key<'a>(&self, head: &'a Parts) -> Cow<'a, str> {

@@ -1,30 +1,65 @@
+use std::future::poll_fn;
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use h2::Reason;
+use http::Version;
+use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 
+use crate::body::Body;
+use crate::damage::{Stop, Way};
+use crate::frames::go_away;
+use crate::link::{Ending, Io, Link, Then, Wire};
 use crate::shared::{Phase, Shared};
+
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Serves one connection to its end, HTTP/1 or HTTP/2 as it begins.
 ///
 /// No timer is set: an idle connection stays open, also while a paused clock leaps.
-pub(crate) async fn serve(
-    shared: Arc<Shared>,
-    mut phase: watch::Receiver<Phase>,
-    io: impl AsyncRead + AsyncWrite + Unpin + 'static,
-) {
+pub(crate) async fn serve(shared: Arc<Shared>, mut phase: watch::Receiver<Phase>, io: Box<dyn Io>) {
+    let link = Arc::new(Link::new(io));
+    let ending = {
+        let mut talk = pin!(talk(&shared, &link, phase.clone()));
+        loop {
+            let ending = tokio::select! {
+                biased;
+                () = talk.as_mut() => return,
+                ending = poll_fn(|cx| link.poll_ending(cx)) => ending,
+            };
+            if ending.then != Then::GoOn {
+                break ending;
+            }
+            write_all(&link, &ending.bytes).await;
+        }
+    };
+    let Some(io) = link.take() else { return };
+    tokio::select! {
+        biased;
+        _ = phase.wait_for(|phase| *phase > Phase::Running) => {}
+        // The client may be gone already.
+        _ = end(io, ending) => {}
+    }
+}
+
+/// As the protocols say.
+async fn talk(shared: &Arc<Shared>, link: &Arc<Link>, mut phase: watch::Receiver<Phase>) {
     let server = server();
     let begun = AtomicBool::new(false);
+    let of_requests = phase.clone();
     let answer = service_fn(|request| {
         begun.store(true, Ordering::Relaxed);
-        Arc::clone(&shared).answer(request)
+        answer(shared, link, request, of_requests.clone())
     });
-    let mut connection = pin!(server.serve_connection(TokioIo::new(io), answer));
+    let wire = TokioIo::new(Wire(Arc::clone(link)));
+    let mut connection = pin!(server.serve_connection(wire, answer));
     loop {
         tokio::select! {
             biased;
@@ -40,6 +75,80 @@ pub(crate) async fn serve(
         _ = phase.wait_for(|phase| *phase == Phase::Stopped) => {}
         _ = connection => {}
     }
+}
+
+/// The request arrives now, in the order of the connection's requests, and not when it is polled.
+fn answer(
+    shared: &Arc<Shared>,
+    link: &Arc<Link>,
+    request: http::Request<Incoming>,
+    phase: watch::Receiver<Phase>,
+) -> impl Future<Output = Result<http::Response<Body>, BoxError>> + use<> {
+    let is_http_2 = request.version() == Version::HTTP_2;
+    let stream = link.next_stream().filter(|_| is_http_2).unwrap_or_default();
+    let way = Way::Http(request.version());
+    let arrived = shared.arrive(request, way, link.is_gone_away());
+    if arrived.is_last_before_go_away() {
+        link.go_away(gone_away(stream, Reason::NO_ERROR));
+    } else if let Some(reason) = arrived.goes_away() {
+        // Those of clients are odd.
+        link.go_away(gone_away(stream.saturating_sub(2), reason));
+    }
+    let (shared, link) = (Arc::clone(shared), Arc::clone(link));
+    async move {
+        match shared.answer(arrived).await {
+            Ok(mut response) => {
+                response.body_mut().goes_to(&link);
+                Ok(response)
+            }
+            Err(stop) => Err(no_answer(stop, &link, phase).await),
+        }
+    }
+}
+
+fn gone_away(last: u32, reason: Reason) -> Ending {
+    Ending {
+        bytes: go_away(last, reason),
+        then: match reason {
+            Reason::NO_ERROR => Then::GoOn,
+            _ => Then::HalfClose,
+        },
+    }
+}
+
+/// Takes what the protocol is told, if anything.
+async fn no_answer(stop: Stop, link: &Link, mut phase: watch::Receiver<Phase>) -> BoxError {
+    match stop {
+        Stop::Stream(reason) => return h2::Error::from(reason).into(),
+        Stop::Unread(error) => return error.into(),
+        Stop::Connection(ending) => link.end(ending),
+        Stop::Silence | Stop::GoAway(_) => {}
+    }
+    let _ = phase.wait_for(|phase| *phase > Phase::Running).await;
+    io::Error::from(io::ErrorKind::ConnectionReset).into()
+}
+
+async fn write_all(link: &Link, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match poll_fn(|cx| link.poll_write(cx, bytes)).await {
+            Ok(written) if written > 0 => bytes = &bytes[written..],
+            // The protocol will find out.
+            _ => return,
+        }
+    }
+}
+
+async fn end(mut io: Box<dyn Io>, ending: Ending) -> io::Result<()> {
+    io.write_all(&ending.bytes).await?;
+    io.flush().await?;
+    if ending.then == Then::Reset {
+        io.reset_on_drop();
+        return Ok(());
+    }
+    io.shutdown().await?;
+    let mut unread = [0; 4096];
+    while io.read(&mut unread).await? > 0 {}
+    Ok(())
 }
 
 fn server() -> auto::Builder<TokioExecutor> {

@@ -2,7 +2,8 @@ use std::future::{Ready, ready};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, ready};
 
 use http::Uri;
 use hyper_util::client::legacy::connect::{Connected, Connection};
@@ -11,6 +12,7 @@ use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tower_service::Service;
 
 use crate::connection;
+use crate::link::Io;
 use crate::shared::Shared;
 
 const BUFFER: usize = 64 * 1024;
@@ -33,8 +35,16 @@ impl Connector {
     fn connect(&self) -> io::Result<TokioIo<InProcessStream>> {
         let phase = self.shared.connect()?;
         let (client, server) = tokio::io::duplex(BUFFER);
+        let reset = Arc::new(AtomicBool::new(false));
+        let server = Box::new(ServerEnd {
+            stream: server,
+            reset: Arc::clone(&reset),
+        });
         tokio::spawn(connection::serve(Arc::clone(&self.shared), phase, server));
-        Ok(TokioIo::new(InProcessStream(client)))
+        Ok(TokioIo::new(InProcessStream {
+            stream: client,
+            reset,
+        }))
     }
 }
 
@@ -54,7 +64,20 @@ impl Service<Uri> for Connector {
 
 /// The client's end of a connection within the process.
 #[derive(Debug)]
-pub struct InProcessStream(DuplexStream);
+pub struct InProcessStream {
+    stream: DuplexStream,
+    /// The other end was cut off rather than closed.
+    reset: Arc<AtomicBool>,
+}
+
+impl InProcessStream {
+    fn error_if_reset(&self) -> io::Result<()> {
+        if self.reset.load(Ordering::Acquire) {
+            return Err(io::ErrorKind::ConnectionReset.into());
+        }
+        Ok(())
+    }
+}
 
 impl Connection for InProcessStream {
     fn connected(&self) -> Connected {
@@ -68,7 +91,14 @@ impl AsyncRead for InProcessStream {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(cx, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, buffer))?;
+        let is_end = buffer.filled().len() == before;
+        Poll::Ready(if is_end {
+            self.error_if_reset()
+        } else {
+            Ok(())
+        })
     }
 }
 
@@ -78,14 +108,55 @@ impl AsyncWrite for InProcessStream {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
+        self.error_if_reset()?;
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
+        Pin::new(&mut self.stream).poll_flush(cx)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[derive(Debug)]
+struct ServerEnd {
+    stream: DuplexStream,
+    reset: Arc<AtomicBool>,
+}
+
+impl Io for ServerEnd {
+    fn reset_on_drop(&self) {
+        self.reset.store(true, Ordering::Release);
+    }
+}
+
+impl AsyncRead for ServerEnd {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for ServerEnd {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

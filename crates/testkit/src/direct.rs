@@ -8,6 +8,8 @@ use std::task::{Context, Poll};
 use tower_service::Service;
 
 use crate::body::Body;
+use crate::damage::{Stop, Way};
+use crate::link::Then;
 use crate::shared::{Phase, Shared};
 
 /// The upstream itself as a service, without any HTTP between: the fastest way under a paused clock.
@@ -47,10 +49,34 @@ where
                 _ = phase.wait_for(|phase| *phase == Phase::Stopped) => {
                     Err(io::ErrorKind::ConnectionReset.into())
                 }
-                answer = shared.answer(request) => answer,
+                answer = answer(shared, request) => answer,
             }
         }))
     }
+}
+
+async fn answer<B>(
+    shared: Arc<Shared>,
+    request: http::Request<B>,
+) -> io::Result<http::Response<Body>>
+where
+    B: http_body::Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+{
+    let arrived = shared.arrive(request, Way::Direct, false);
+    let mut phase = shared.subscribe();
+    match shared.answer(arrived).await {
+        Ok(response) => return Ok(response),
+        Err(Stop::Unread(error)) => return Err(error),
+        Err(Stop::Connection(ending)) if ending.then == Then::HalfClose => {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Err(Stop::Silence) => {
+            let _ = phase.wait_for(|phase| *phase > Phase::Running).await;
+        }
+        Err(Stop::Connection(_) | Stop::Stream(_) | Stop::GoAway(_)) => {}
+    }
+    Err(io::ErrorKind::ConnectionReset.into())
 }
 
 /// A request inside the upstream, until its response.

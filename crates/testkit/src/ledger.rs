@@ -3,9 +3,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Method;
+use http::{Method, StatusCode};
 
-use crate::Exhausted;
+use crate::{Exhausted, Fault};
 
 /// One request as it arrived, whether it was then served, refused or given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,31 +19,47 @@ pub struct Arrival {
     pub method: Method,
     /// Its key: its path, unless the upstream was given another.
     pub key: Arc<str>,
+    /// When its execution began, since the upstream's start; `None` if it did not. See
+    /// [`Report::executed`].
+    pub executed: Option<Duration>,
 }
 
 /// What an upstream saw so far.
 ///
-/// Each arrival ends in exactly one way: `arrivals = served + refused + cancelled + aborted +
-/// in_flight`.
+/// Each arrival ends in exactly one way: `arrivals = served + refused + limited + cancelled + aborted +
+/// unanswered + in_flight`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
     /// Requests whose head was read.
     pub arrivals: u64,
-    /// Answered to the end of the body.
+    /// Begun: a worker took it, read its body and called
+    /// [`respond`](crate::UpstreamBuilder::respond), whatever came of it. What is refused, limited,
+    /// given up in the queue or struck by a fault before that is not.
+    pub executed: u64,
+    /// Answered to the end of the body, with whatever status.
     pub served: u64,
     /// Answered at once with the refusal: the queue was full, or there was an outage.
     pub refused: u64,
+    /// Answered at once with the refusal of the rate or of a window.
+    pub limited: u64,
     /// Given up by the client in the queue, in service or within the body.
     pub cancelled: u64,
-    /// Cut off within the body because the response said so.
+    /// Cut off within the head or the body, because the response or a fault said so.
     pub aborted: u64,
+    /// Not answered at all: silence, or a fault before the head.
+    pub unanswered: u64,
     /// See [`Upstream::in_flight`](crate::Upstream::in_flight).
     pub in_flight: usize,
     /// See [`Upstream::peak_in_flight`](crate::Upstream::peak_in_flight).
     pub peak_in_flight: usize,
     /// Arrivals of each key. Keys beyond the size of the log are not counted.
     pub by_key: BTreeMap<Arc<str>, u64>,
+    /// Requests that a fault struck, by [`Fault::name`](crate::Fault::name).
+    pub by_fault: BTreeMap<&'static str, u64>,
+    /// Heads handed to the connection, by status: refusals too, and none that a fault cuts off
+    /// within itself.
+    pub by_status: BTreeMap<u16, u64>,
     /// Arrivals that the log had no room for.
     pub unlogged: u64,
     /// Connections that could not be accepted.
@@ -58,8 +74,10 @@ pub struct Report {
 pub(crate) enum Departure {
     Served,
     Refused,
+    Limited,
     Cancelled,
     Aborted,
+    Unanswered,
 }
 
 #[derive(Debug)]
@@ -92,6 +110,7 @@ impl Ledger {
                 at,
                 method: method.clone(),
                 key,
+                executed: None,
             });
         } else {
             self.counts.unlogged += 1;
@@ -112,13 +131,30 @@ impl Ledger {
         key
     }
 
+    pub(crate) fn execute(&mut self, index: u64, at: Duration) {
+        self.counts.executed += 1;
+        if let Some(arrival) = self.log.get_mut(index as usize) {
+            arrival.executed = Some(at);
+        }
+    }
+
+    pub(crate) fn strike(&mut self, fault: Fault) {
+        *self.counts.by_fault.entry(fault.name()).or_default() += 1;
+    }
+
+    pub(crate) fn answer(&mut self, status: StatusCode) {
+        *self.counts.by_status.entry(status.as_u16()).or_default() += 1;
+    }
+
     pub(crate) fn depart(&mut self, how: Departure) {
         let counts = &mut self.counts;
         *match how {
             Departure::Served => &mut counts.served,
             Departure::Refused => &mut counts.refused,
+            Departure::Limited => &mut counts.limited,
             Departure::Cancelled => &mut counts.cancelled,
             Departure::Aborted => &mut counts.aborted,
+            Departure::Unanswered => &mut counts.unanswered,
         } += 1;
     }
 
@@ -139,19 +175,35 @@ impl Ledger {
     pub(crate) fn arrivals(&self) -> &[Arrival] {
         &self.log
     }
+}
 
-    /// The most arrivals within any half-open window of that length.
-    pub(crate) fn most_arrivals_in(&self, window: Duration) -> usize {
-        let mut first = 0;
-        let mut most = 0;
-        for (last, arrival) in self.log.iter().enumerate() {
-            while first < last && self.log[first].at.saturating_add(window) <= arrival.at {
-                first += 1;
-            }
-            most = most.max(last + 1 - first);
+/// The most of those moments in any half-open window `[t, t + window)`.
+///
+/// ```
+/// use std::time::Duration;
+/// use tidegate_testkit::{Upstream, most_in};
+///
+/// # async fn of(upstream: Upstream) {
+/// let arrivals = upstream.arrivals();
+/// let of_alice = arrivals.iter().filter(|arrival| *arrival.key == *"alice");
+/// assert!(most_in(Duration::from_secs(1), of_alice.map(|arrival| arrival.at)) <= 10);
+///
+/// let executed = arrivals.iter().filter_map(|arrival| arrival.executed);
+/// assert!(most_in(Duration::from_secs(1), executed) <= 100);
+/// # }
+/// ```
+pub fn most_in(window: Duration, moments: impl IntoIterator<Item = Duration>) -> usize {
+    let mut moments: Vec<_> = moments.into_iter().collect();
+    moments.sort_unstable();
+    let mut first = 0;
+    let mut most = 0;
+    for (last, at) in moments.iter().enumerate() {
+        while first < last && moments[first].saturating_add(window) <= *at {
+            first += 1;
         }
-        most
+        most = most.max(last + 1 - first);
     }
+    most
 }
 
 #[cfg(test)]
@@ -168,10 +220,11 @@ mod tests {
 
     #[test]
     fn a_window_is_half_open() {
-        let ledger = ledger(9, &[0, 0, 5, 10, 14, 30]);
-        let most = |ms| ledger.most_arrivals_in(Duration::from_millis(ms));
+        let moments = [0, 14, 5, 10, 0, 30].map(Duration::from_millis);
+        let most = |ms| most_in(Duration::from_millis(ms), moments);
         assert_eq!((most(10), most(11), most(1), most(31)), (3, 4, 2, 6));
         assert_eq!(most(0), 1);
+        assert_eq!(most_in(Duration::MAX, []), 0);
     }
 
     #[test]

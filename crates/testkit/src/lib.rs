@@ -38,15 +38,22 @@
 //! # }
 //! ```
 
+mod act;
 mod body;
 mod builder;
 mod clock;
 mod connection;
 mod connector;
+mod damage;
 mod direct;
 mod exhausted;
+mod fault;
+mod frames;
 mod ledger;
+mod link;
 mod loopback;
+mod meter;
+mod model;
 mod response;
 mod service_time;
 mod shared;
@@ -54,12 +61,14 @@ mod station;
 mod upstream;
 mod visit;
 
+pub use act::Act;
 pub use body::Body;
 pub use builder::{Request, UpstreamBuilder};
 pub use connector::{Connector, InProcessStream};
 pub use direct::{Direct, DirectFuture};
 pub use exhausted::{Exhausted, raise_descriptor_limit};
-pub use ledger::{Arrival, Report};
+pub use fault::Fault;
+pub use ledger::{Arrival, Report, most_in};
 pub use response::Response;
 pub use service_time::ServiceTime::{self, *};
 pub use upstream::Upstream;

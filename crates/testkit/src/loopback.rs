@@ -3,10 +3,11 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::link::Io;
 use crate::shared::{Phase, Shared};
 use crate::{connection, raise_descriptor_limit};
 
@@ -22,6 +23,13 @@ pub(crate) fn listen() -> io::Result<TcpListener> {
     let socket = TcpSocket::new_v4()?;
     socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     socket.listen(BACKLOG)
+}
+
+impl Io for TcpStream {
+    fn reset_on_drop(&self) {
+        // It fails only on a connection that is gone.
+        let _ = self.set_zero_linger();
+    }
 }
 
 /// Accepts until the upstream shuts down or stops.
@@ -43,7 +51,7 @@ pub(crate) async fn accept(
                 tokio::spawn(connection::serve(
                     Arc::clone(&shared),
                     phase.clone(),
-                    stream,
+                    Box::new(stream),
                 ));
             }
             Err(error) => {

@@ -2,10 +2,11 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, TRAILER};
+use http::header::{CONTENT_LENGTH, HeaderName, HeaderValue, LOCATION, TRAILER};
 use http::{HeaderMap, Method, StatusCode};
 
 use crate::body::Body;
+use crate::link::Then;
 use crate::visit::Visit;
 
 /// The script of one response: its head, and its body step by step.
@@ -28,6 +29,8 @@ pub struct Response {
     after: Duration,
     steps: VecDeque<Step>,
     sized: bool,
+    /// Bytes that are announced and not sent.
+    unsent: u64,
     trailers: HeaderMap,
 }
 
@@ -36,6 +39,10 @@ pub(crate) enum Step {
     Chunk(Bytes),
     Pause(Duration),
     Abort,
+    /// The body ends, although more was announced.
+    EndShort,
+    /// The connection ends.
+    Cut(Then),
 }
 
 impl Response {
@@ -52,8 +59,19 @@ impl Response {
             after: Duration::ZERO,
             steps: VecDeque::new(),
             sized: false,
+            unsent: 0,
             trailers: HeaderMap::new(),
         }
+    }
+
+    /// To another place: 301, 302, 303, 307 or 308 with a `location`.
+    ///
+    /// # Panics
+    ///
+    /// If `status` is not within `100..=999`, or `location` may not stand in a header.
+    #[track_caller]
+    pub fn redirect(status: u16, location: &str) -> Self {
+        Self::new(status).header(LOCATION.as_str(), location)
     }
 
     /// Adds a header. A `content-length` is sent as it is, whatever the body's.
@@ -146,16 +164,85 @@ impl Response {
         self.after
     }
 
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) fn later(self, more: Duration) -> Self {
+        Self {
+            after: self.after.saturating_add(more),
+            ..self
+        }
+    }
+
+    /// Announces one byte more than it has, if it announces a length.
+    pub(crate) fn unfinished(self) -> Self {
+        Self { unsent: 1, ..self }
+    }
+
+    pub(crate) fn end_short(self) -> Self {
+        self.step(Step::EndShort)
+    }
+
+    pub(crate) fn cut(self, then: Then) -> Self {
+        self.step(Step::Cut(then))
+    }
+
+    /// Announces the length that it has now, whatever is added to it.
+    pub(crate) fn sized_as_is(mut self) -> Self {
+        let length = self.length();
+        self.headers.insert(CONTENT_LENGTH, length.into());
+        self.sized = false;
+        self
+    }
+
+    pub(crate) fn slowly(mut self, length: usize, every: Duration) -> Self {
+        for step in std::mem::take(&mut self.steps) {
+            let Step::Chunk(chunk) = step else {
+                self = self.step(step);
+                continue;
+            };
+            for piece in chunk.chunks(length) {
+                self = self.pause(every).chunk(chunk.slice_ref(piece));
+            }
+        }
+        self
+    }
+
+    /// As HTTP/1 sends it, the body at once and with its length: its head, and its body.
+    pub(crate) fn to_http_1(&self) -> (Bytes, Bytes) {
+        let reason = self.status.canonical_reason().unwrap_or_default();
+        let mut head = format!("HTTP/1.1 {} {reason}\r\n", self.status.as_str()).into_bytes();
+        let length = HeaderValue::from(self.length());
+        let headers = self
+            .headers
+            .iter()
+            .filter(|(name, _)| *name != CONTENT_LENGTH);
+        for (name, value) in headers.chain([(&CONTENT_LENGTH, &length)]) {
+            head.extend([name.as_str().as_bytes(), b": ", value.as_bytes(), b"\r\n"].concat());
+        }
+        head.extend(b"\r\n");
+        let body: Vec<_> = self.chunks_of_body().flatten().copied().collect();
+        (head.into(), body.into())
+    }
+
+    pub(crate) fn has_body(&self, method: &Method) -> bool {
+        method != Method::HEAD && !self.is_bodyless()
+    }
+
+    fn is_bodyless(&self) -> bool {
+        [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&self.status)
+    }
+
     /// As an answer to a request of that method. Without a `visit` nobody is told how it ended.
     pub(crate) fn into_http(
         mut self,
         method: &Method,
         visit: Option<Visit>,
     ) -> http::Response<Body> {
-        let length = self.sized.then(|| self.length());
-        let bodyless = [StatusCode::NO_CONTENT, StatusCode::NOT_MODIFIED].contains(&self.status);
-        if method == Method::HEAD || bodyless {
-            if let Some(length) = length.filter(|_| !bodyless) {
+        let length = self.sized.then(|| self.length() + self.unsent);
+        if !self.has_body(method) {
+            if let Some(length) = length.filter(|_| !self.is_bodyless()) {
                 self.headers.entry(CONTENT_LENGTH).or_insert(length.into());
             }
             self.steps.clear();
@@ -170,11 +257,14 @@ impl Response {
     }
 
     fn length(&self) -> u64 {
-        let lengths = self.steps.iter().map(|step| match step {
-            Step::Chunk(chunk) => chunk.len() as u64,
-            Step::Pause(_) | Step::Abort => 0,
-        });
-        lengths.sum()
+        self.chunks_of_body().map(|chunk| chunk.len() as u64).sum()
+    }
+
+    fn chunks_of_body(&self) -> impl Iterator<Item = &Bytes> {
+        self.steps.iter().filter_map(|step| match step {
+            Step::Chunk(chunk) => Some(chunk),
+            _ => None,
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use std::{panic, thread};
 use tokio::runtime;
 
 use crate::shared::{Phase, Shared};
-use crate::{Arrival, Connector, Direct, Exhausted, Report, UpstreamBuilder, loopback};
+use crate::{Arrival, Connector, Direct, Exhausted, Report, UpstreamBuilder, loopback, most_in};
 
 /// A running upstream. Dropping it stops it: connections are cut, later ones refused.
 ///
@@ -59,6 +59,38 @@ impl Upstream {
         self.shared.set_capacity(capacity);
     }
 
+    /// Another [rate](UpstreamBuilder::rate) from now on. The burst stays, and as many tokens are
+    /// missing as before; where there was no rate, the burst is 1.
+    pub fn set_rate(&self, per_second: f64) {
+        self.shared.set_rate(per_second);
+    }
+
+    /// Another share of [failures](UpstreamBuilder::fail) among requests that arrive from now on.
+    /// Below 0, or not a number, is none, and above 1 is all.
+    pub fn set_failing(&self, share: f64) {
+        self.shared.model().failures.set_share(share);
+    }
+
+    /// Adds this to the service time of requests that arrive from now on. A worker is busy
+    /// meanwhile: with [`unlimited`](Self::unlimited) workers it is a longer way. At the start 0.
+    pub fn set_latency(&self, latency: Duration) {
+        self.shared.model().latency = latency;
+    }
+
+    /// A silent outage: connections are accepted, and no request is answered. One that arrives now is
+    /// never answered, nor executed; one that is being executed keeps its worker to its end, and then
+    /// is not answered either. Bodies whose heads were sent go on.
+    ///
+    /// For a loud outage, [`set_capacity(0.0)`](Self::set_capacity).
+    pub fn go_silent(&self) {
+        self.shared.model().silent = true;
+    }
+
+    /// Ends the [silence](Self::go_silent), for requests that arrive or are due from now on.
+    pub fn speak(&self) {
+        self.shared.model().silent = false;
+    }
+
     /// How many requests are inside now, in the queue or at a worker.
     pub fn in_flight(&self) -> usize {
         self.shared.model().station.in_flight()
@@ -82,9 +114,14 @@ impl Upstream {
         self.shared.model().ledger.arrivals().to_vec()
     }
 
-    /// The most logged arrivals `a` with `a.at` in any `[t, t + window)`.
+    /// The most logged arrivals `a` with `a.at` in any `[t, t + window)`. See [`most_in`] for those of a key,
+    /// and for executions.
     pub fn most_arrivals_in(&self, window: Duration) -> usize {
-        self.shared.model().ledger.most_arrivals_in(window)
+        let model = self.shared.model();
+        most_in(
+            window,
+            model.ledger.arrivals().iter().map(|arrival| arrival.at),
+        )
     }
 
     /// Accepts nobody any more, answers what is inside and closes the connections; returns when all

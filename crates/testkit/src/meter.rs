@@ -1,0 +1,292 @@
+use std::time::Duration;
+
+/// How many requests may arrive: a token bucket, fixed windows, or both.
+///
+/// It reads no clock: `at` is the time since the upstream's start, and never goes back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Meters {
+    bucket: Option<Bucket>,
+    windows: Vec<Window>,
+}
+
+impl Meters {
+    pub(crate) fn set_bucket(&mut self, bucket: Bucket) {
+        self.bucket = Some(bucket);
+    }
+
+    pub(crate) fn add_window(&mut self, window: Window) {
+        self.windows.push(window);
+    }
+
+    /// A bucket that was there keeps its burst and how many tokens it lacks.
+    pub(crate) fn set_rate(&mut self, at: Duration, per_second: f64) {
+        match &mut self.bucket {
+            Some(bucket) => bucket.set_rate(at, per_second),
+            None => self.bucket = Some(Bucket::new(per_second, 1)),
+        }
+    }
+
+    /// Charges all meters, or none of them.
+    ///
+    /// # Errors
+    ///
+    /// If one of them has no room: how long it will take until all have.
+    pub(crate) fn charge(&mut self, at: Duration) -> Result<(), Duration> {
+        let bucket = self.bucket.as_ref().map(|bucket| bucket.wait(at));
+        let windows = self.windows.iter().map(|window| window.wait(at));
+        let wait = bucket.into_iter().chain(windows).max().unwrap_or_default();
+        if !wait.is_zero() {
+            return Err(wait);
+        }
+        if let Some(bucket) = &mut self.bucket {
+            bucket.take(at);
+        }
+        for window in &mut self.windows {
+            window.take(at);
+        }
+        Ok(())
+    }
+}
+
+/// A token bucket, as a generic cell rate algorithm in whole nanoseconds.
+///
+/// ```text
+/// passes if  full_at ≤ at + (burst − 1) · interval;   then  full_at = max(full_at, at) + interval
+/// ```
+///
+/// The worst case: within any half-open window `w` pass at most `burst + ⌈w / interval⌉ − 1`.
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket {
+    /// Nanoseconds for one token, rounded up, so that it is never faster than it was told.
+    interval: u64,
+    burst: u32,
+    /// Nanoseconds from the start until it is full, if nothing comes.
+    full_at: u128,
+    /// A rate of nothing.
+    dry: bool,
+}
+
+impl Bucket {
+    /// # Panics
+    ///
+    /// If `burst` is 0.
+    #[track_caller]
+    pub(crate) fn new(per_second: f64, burst: u32) -> Self {
+        assert!(burst > 0, "a burst is at least one request");
+        let interval = interval(per_second);
+        Self {
+            interval: interval.unwrap_or(1),
+            burst,
+            full_at: 0,
+            dry: interval.is_none(),
+        }
+    }
+
+    fn set_rate(&mut self, at: Duration, per_second: f64) {
+        let Some(interval) = interval(per_second) else {
+            self.dry = true;
+            return;
+        };
+        let now = at.as_nanos();
+        let missing = self.full_at.saturating_sub(now);
+        let scaled = (missing * u128::from(interval)).div_ceil(u128::from(self.interval));
+        self.full_at = now + scaled;
+        self.interval = interval;
+        self.dry = false;
+    }
+
+    fn wait(&self, at: Duration) -> Duration {
+        if self.dry {
+            return Duration::MAX;
+        }
+        let slack = u128::from(self.interval) * u128::from(self.burst - 1);
+        let earliest = self.full_at.saturating_sub(slack);
+        nanos(earliest.saturating_sub(at.as_nanos()))
+    }
+
+    fn take(&mut self, at: Duration) {
+        self.full_at = self.full_at.max(at.as_nanos()) + u128::from(self.interval);
+    }
+}
+
+/// Nanoseconds for one token, at least one and at most a century's; `None` for a rate of nothing.
+fn interval(per_second: f64) -> Option<u64> {
+    const CENTURY: f64 = 3.2e18;
+    /// So that what the division of floats adds is not rounded up to one more.
+    const EXACT: f64 = 1.0 - 1e-12;
+    (per_second > 0.0).then(|| (1e9 / per_second * EXACT).ceil().clamp(1.0, CENTURY) as u64)
+}
+
+fn nanos(nanos: u128) -> Duration {
+    const SECOND: u128 = 1_000_000_000;
+    u64::try_from(nanos / SECOND).map_or(Duration::MAX, |seconds| {
+        Duration::new(seconds, (nanos % SECOND) as u32)
+    })
+}
+
+/// So many in each of the windows that follow one another from the start on.
+///
+/// The worst case: twice as many within one window's length, at the end of one and the start of the
+/// next.
+#[derive(Clone, Debug)]
+pub(crate) struct Window {
+    limit: u64,
+    length: Duration,
+    /// Which one was counted last.
+    current: u128,
+    count: u64,
+}
+
+impl Window {
+    /// # Panics
+    ///
+    /// If `length` is zero.
+    #[track_caller]
+    pub(crate) fn new(limit: u64, length: Duration) -> Self {
+        assert!(!length.is_zero(), "a window is longer than zero");
+        Self {
+            limit,
+            length,
+            current: 0,
+            count: 0,
+        }
+    }
+
+    fn nth(&self, at: Duration) -> u128 {
+        at.as_nanos() / self.length.as_nanos()
+    }
+
+    fn wait(&self, at: Duration) -> Duration {
+        let nth = self.nth(at);
+        let count = if nth == self.current { self.count } else { 0 };
+        if count < self.limit {
+            return Duration::ZERO;
+        }
+        let next = (nth + 1).saturating_mul(self.length.as_nanos());
+        nanos(next - at.as_nanos())
+    }
+
+    fn take(&mut self, at: Duration) {
+        let nth = self.nth(at);
+        if nth != self.current {
+            self.current = nth;
+            self.count = 0;
+        }
+        self.count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::Xoshiro256PlusPlus;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::most_in;
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_millis(ms)
+    }
+
+    fn bucket(per_second: f64, burst: u32) -> Meters {
+        let mut meters = Meters::default();
+        meters.set_bucket(Bucket::new(per_second, burst));
+        meters
+    }
+
+    fn passed(meters: &mut Meters, at: impl IntoIterator<Item = Duration>) -> Vec<Duration> {
+        at.into_iter()
+            .filter(|at| meters.charge(*at).is_ok())
+            .collect()
+    }
+
+    #[test]
+    fn a_bucket_passes_its_burst_and_then_one_an_interval() {
+        let mut meters = bucket(200.0, 3);
+        assert_eq!(passed(&mut meters, [ms(0); 5]), [ms(0); 3]);
+        assert_eq!(meters.charge(ms(4)), Err(ms(1)));
+        assert_eq!(
+            passed(&mut meters, (4..=12).map(ms)),
+            [ms(5), ms(10)],
+            "5 ms each"
+        );
+    }
+
+    /// The definition, in tokens: as many as the burst, and no more than were made since.
+    #[test]
+    fn a_bucket_agrees_with_tokens_that_are_counted() {
+        for seed in 0..20 {
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+            let burst = rng.random_range(1..20);
+            let interval: u64 = rng.random_range(1..5_000);
+            let mut meters = bucket(1e9 / interval as f64, burst);
+            // Tokens times `interval`.
+            let full = interval * u64::from(burst);
+            let (mut tokens, mut at) = (full, 0);
+            for _ in 0..2_000 {
+                let step = rng.random_range(0..interval * 2);
+                at += step;
+                tokens = full.min(tokens + step);
+                let expected = tokens >= interval;
+                if expected {
+                    tokens -= interval;
+                }
+                let charged = meters.charge(Duration::from_nanos(at));
+                let wait = Duration::from_nanos(interval.saturating_sub(tokens));
+                assert_eq!(charged.is_ok(), expected, "seed {seed}, at {at}");
+                assert!(charged.is_ok() || charged == Err(wait));
+            }
+        }
+    }
+
+    #[test]
+    fn no_window_has_more_than_the_worst_case_and_one_has_as_many() {
+        let mut meters = bucket(200.0, 10);
+        let passed = passed(&mut meters, (0..20_000).map(|n| ms(1_000) + ms(n) / 10));
+        for (window, most) in [(ms(5), 10), (ms(6), 11), (ms(1_000), 209)] {
+            assert_eq!(most_in(window, passed.iter().copied()), most);
+        }
+    }
+
+    #[test]
+    fn a_rate_that_changes_keeps_the_tokens_that_are_missing() {
+        let mut meters = bucket(100.0, 4);
+        passed(&mut meters, [ms(0); 4]);
+        meters.set_rate(ms(0), 10.0);
+        assert_eq!(meters.charge(ms(0)), Err(ms(100)));
+        meters.set_rate(ms(50), 1_000.0);
+        assert_eq!(passed(&mut meters, [ms(50), ms(51)]), [ms(51)]);
+    }
+
+    #[test]
+    fn a_rate_of_nothing_passes_nobody_until_it_is_set_again() {
+        let mut meters = bucket(0.0, 2);
+        assert_eq!(meters.charge(ms(9)), Err(Duration::MAX));
+        for (nth, nothing) in (1..).zip([-1.0, f64::NAN, 0.0]) {
+            let at = ms(nth * 1_000);
+            meters.set_rate(at, 100.0);
+            assert_eq!(meters.charge(at), Ok(()));
+            meters.set_rate(at, nothing);
+            assert_eq!(meters.charge(at), Err(Duration::MAX));
+        }
+    }
+
+    #[test]
+    fn windows_are_aligned_to_the_start() {
+        let mut meters = Meters::default();
+        meters.add_window(Window::new(2, ms(100)));
+        let at = [30, 40, 99, 100, 101, 102, 250].map(ms);
+        assert_eq!(passed(&mut meters, at), [30, 40, 100, 101, 250].map(ms));
+        assert_eq!(meters.charge(ms(251)), Ok(()));
+        assert_eq!(meters.charge(ms(251)), Err(ms(49)));
+    }
+
+    #[test]
+    fn whoever_is_over_one_meter_is_charged_to_none() {
+        let mut meters = bucket(10.0, 1);
+        meters.add_window(Window::new(2, ms(1_000)));
+        let at = [0, 1, 2, 3, 100, 200].map(ms);
+        assert_eq!(passed(&mut meters, at), [0, 100].map(ms));
+        assert_eq!(meters.charge(ms(200)), Err(ms(800)));
+    }
+}

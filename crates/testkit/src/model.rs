@@ -1,0 +1,136 @@
+use std::time::Duration;
+
+use http::Method;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+
+use crate::ledger::{Departure, Ledger};
+use crate::meter::Meters;
+use crate::station::{Admission, Station};
+use crate::{Fault, ServiceTime};
+
+/// All that moves, and what becomes of a request: it neither waits, nor wakes, nor sends.
+#[derive(Debug)]
+pub(crate) struct Model<W> {
+    pub(crate) station: Station<W>,
+    pub(crate) ledger: Ledger,
+    pub(crate) meters: Meters,
+    pub(crate) failures: Failures,
+    /// Added to every service time.
+    pub(crate) latency: Duration,
+    pub(crate) silent: bool,
+    times: Xoshiro256PlusPlus,
+}
+
+/// A request as it was noted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Noted {
+    pub(crate) index: u64,
+    pub(crate) time: Duration,
+    /// The status of its background failure.
+    pub(crate) failure: Option<u16>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Worker,
+    Queue,
+    Refused,
+    /// By a meter, for so long.
+    Limited(Duration),
+    Unanswered(Fault),
+}
+
+impl<W> Model<W> {
+    pub(crate) fn new(station: Station<W>, ledger: Ledger, failures: Failures, seed: u64) -> Self {
+        Self {
+            station,
+            ledger,
+            meters: Meters::default(),
+            failures,
+            latency: Duration::ZERO,
+            silent: false,
+            times: Xoshiro256PlusPlus::seed_from_u64(seed),
+        }
+    }
+
+    pub(crate) fn note(
+        &mut self,
+        at: Duration,
+        method: &Method,
+        key: &str,
+        time: ServiceTime,
+    ) -> Noted {
+        let drawn = time.draw(&mut self.times);
+        Noted {
+            index: self.ledger.arrive(at, method, key),
+            time: drawn.saturating_add(self.latency),
+            failure: self.failures.draw(),
+        }
+    }
+
+    /// A fault comes first, then the meters, then the workers and their queue.
+    pub(crate) fn judge(
+        &mut self,
+        index: u64,
+        at: Duration,
+        fault: Option<Fault>,
+        waiter: impl FnOnce() -> W,
+    ) -> Verdict {
+        if self.silent {
+            return self.ignore();
+        }
+        if let Some(fault) = fault.filter(|fault| !fault.executes()) {
+            self.ledger.strike(fault);
+            self.ledger.depart(Departure::Unanswered);
+            return Verdict::Unanswered(fault);
+        }
+        if let Err(wait) = self.meters.charge(at) {
+            self.ledger.depart(Departure::Limited);
+            return Verdict::Limited(wait);
+        }
+        match self.station.arrive(index, waiter) {
+            Admission::Worker => Verdict::Worker,
+            Admission::Queue => Verdict::Queue,
+            Admission::Refused => {
+                self.ledger.depart(Departure::Refused);
+                Verdict::Refused
+            }
+        }
+    }
+
+    /// A request that nobody reads.
+    pub(crate) fn ignore(&mut self) -> Verdict {
+        self.ledger.depart(Departure::Unanswered);
+        Verdict::Unanswered(Fault::Silence)
+    }
+}
+
+/// The share of requests that fail without any load.
+#[derive(Debug)]
+pub(crate) struct Failures {
+    share: f64,
+    status: u16,
+    /// Its own, so that service times are the same with and without failures.
+    draws: Xoshiro256PlusPlus,
+}
+
+impl Failures {
+    pub(crate) fn new(share: f64, status: u16, seed: u64) -> Self {
+        Self {
+            share,
+            status,
+            draws: Xoshiro256PlusPlus::seed_from_u64(!seed),
+        }
+    }
+
+    /// Below 0, or not a number, is 0, and above 1 is 1.
+    pub(crate) fn set_share(&mut self, share: f64) {
+        self.share = share;
+    }
+
+    fn draw(&mut self) -> Option<u16> {
+        let unit: f64 = self.draws.random();
+        (unit < self.share).then_some(self.status)
+    }
+}
