@@ -54,11 +54,12 @@ pub fn outcome(error: &(dyn Error + 'static)) -> Outcome {
 /// idempotent may be sent again: a refusal of ours, no connection, HTTP/2's `REFUSED_STREAM` and a
 /// `GOAWAY` that came before the request's turn. `false` whenever there is a doubt.
 ///
-/// It is about the last thing that was sent, and holds for an error instead of a response. A client
-/// that follows redirects, or retries by itself, may have been answered before: the URL of a
-/// `reqwest::Error` is then not that of the request.
+/// Always `false` for an error of reqwest: it follows redirects, and does not tell whether the
+/// connection that was refused came after an answer. (reqwest itself sends again what HTTP/2
+/// refused.) The same doubt is in any layer below that follows redirects or retries; and in the
+/// error of a body, which follows an answer: do not ask about those.
 pub fn not_processed(error: &(dyn Error + 'static)) -> bool {
-    chain(error).all(|error| !is_about_a_body(error)) && chain(error).any(was_never_sent)
+    !chain(error).any(leaves_a_doubt) && chain(error).any(was_never_sent)
 }
 
 /// Whether it is ours or our caller's, and no word of the service's.
@@ -91,15 +92,15 @@ fn said_by(error: &(dyn Error + 'static)) -> Option<Outcome> {
     said
 }
 
-/// Whether the request was on its way, and a body failed.
-fn is_about_a_body(error: &(dyn Error + 'static)) -> bool {
-    let about = false;
+/// Whether something may have been sent, whatever the cause says.
+fn leaves_a_doubt(error: &(dyn Error + 'static)) -> bool {
+    let doubt = false;
     #[cfg(feature = "hyper")]
-    let about = about || hyper::is_ours(error);
+    let doubt = doubt || hyper::is_ours(error);
     #[cfg(feature = "reqwest")]
-    let about = about || reqwest::is_about_a_body(error);
+    let doubt = doubt || error.is::<::reqwest::Error>();
     let _ = error;
-    about
+    doubt
 }
 
 fn was_never_sent(error: &(dyn Error + 'static)) -> bool {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tidegate_core::{Cause, Outcome, Refused};
 
-use crate::retry_after::retry_after;
 use crate::route::Matcher;
 use crate::rule::Rule;
 use crate::{Classify, RequestHead, ResponseHead, Route, Statuses, Verdict, When, errors, table};
@@ -243,15 +242,5 @@ impl<Req: RequestHead, Res: ResponseHead> Classify<Req, Res> for HttpClassifier 
         }
         self.ask(*call, |rule| rule.error(error))
             .unwrap_or_else(|| errors::outcome(error).into())
-    }
-}
-
-impl Verdict {
-    /// With the wait that the headers ask for, unless it has one or is a success.
-    pub(crate) fn hinted_by(self, headers: &HeaderMap) -> Self {
-        match self.retry_after {
-            None if !self.outcome.is_success() => self.retry_after(retry_after(headers)),
-            _ => self,
-        }
     }
 }

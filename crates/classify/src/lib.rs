@@ -9,7 +9,6 @@ pub mod errors;
 mod head;
 mod hints;
 mod http_classifier;
-mod retry_after;
 mod route;
 mod rule;
 mod statuses;

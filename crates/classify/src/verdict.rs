@@ -1,6 +1,9 @@
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use http::HeaderMap;
 use tidegate_core::Outcome;
+
+use crate::hints::retry_after;
 
 /// What an answer says: its outcome, and how long the service asked us to stay away.
 ///
@@ -20,6 +23,20 @@ impl Verdict {
         Self {
             retry_after,
             ..self
+        }
+    }
+
+    /// With the wait that the headers ask for, unless it has one or is a success.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a date is one of the wall clock; it is read only if the response has none of its own"
+    )]
+    pub(crate) fn hinted_by(self, headers: &HeaderMap) -> Self {
+        match self.retry_after {
+            None if !self.outcome.is_success() => {
+                self.retry_after(retry_after(headers, SystemTime::now))
+            }
+            _ => self,
         }
     }
 }

@@ -184,6 +184,17 @@ fn a_wait_is_told_by_all_but_successes() {
 }
 
 #[test]
+fn a_wait_until_a_date_counts_from_the_date_of_the_response() {
+    let headers = [
+        ("date", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        ("retry-after", "Sun, 06 Nov 1994 08:50:07 GMT"),
+    ];
+    let response = with_headers(503, &headers);
+    let found = verdict(&HttpClassifier::default(), (Method::GET, "/"), &response);
+    assert_eq!(found.retry_after, Some(Duration::from_secs(30)));
+}
+
+#[test]
 fn the_wait_of_a_closure_comes_before_that_of_the_headers() {
     let minute = Duration::from_secs(60);
     let classifier = HttpClassifier::default().with(move |status, _| {

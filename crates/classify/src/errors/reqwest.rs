@@ -18,9 +18,3 @@ pub(super) fn outcome(error: &(dyn Error + 'static)) -> Option<Outcome> {
     }
     error.status().map(table::outcome)
 }
-
-pub(super) fn is_about_a_body(error: &(dyn Error + 'static)) -> bool {
-    error
-        .downcast_ref::<reqwest::Error>()
-        .is_some_and(|error| error.is_body() || error.is_decode())
-}

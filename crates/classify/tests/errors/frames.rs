@@ -1,0 +1,72 @@
+//! An HTTP/2 server by hand (RFC 9113 §4.1, §6): it reads requests, then writes the frames it is told.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::support::{End, serve};
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const GOAWAY: u8 = 7;
+const END_STREAM: u8 = 1;
+const END_HEADERS: u8 = 4;
+/// `:status: 200` in the static table (RFC 7541 appendix A).
+const STATUS_200: u8 = 0x88;
+
+pub(crate) const NO_ERROR: u32 = 0;
+pub(crate) const INTERNAL_ERROR: u32 = 2;
+pub(crate) const REFUSED_STREAM: u32 = 7;
+pub(crate) const CANCEL: u32 = 8;
+pub(crate) const ENHANCE_YOUR_CALM: u32 = 11;
+
+/// Waits for so many requests on a connection, writes `frames`, and ends.
+pub(crate) async fn answer(requests: usize, frames: Vec<u8>, end: End) -> SocketAddr {
+    serve(move |mut stream| {
+        let frames = frames.clone();
+        async move {
+            stream.write_all(&frame(SETTINGS, 0, 0, &[])).await.unwrap();
+            let preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
+            stream.read_exact(&mut vec![0; preface]).await.unwrap();
+            let mut seen = 0;
+            while seen < requests {
+                let mut head = [0; 9];
+                stream.read_exact(&mut head).await.unwrap();
+                let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
+                stream.read_exact(&mut vec![0; length]).await.unwrap();
+                seen += usize::from(head[3] == HEADERS);
+            }
+            stream.write_all(&frames).await.unwrap();
+            end.of(stream).await;
+        }
+    })
+    .await
+}
+
+pub(crate) fn reset(stream: u32, code: u32) -> Vec<u8> {
+    frame(RST_STREAM, 0, stream, &code.to_be_bytes())
+}
+
+pub(crate) fn go_away(last_stream: u32, code: u32) -> Vec<u8> {
+    let payload = [last_stream.to_be_bytes(), code.to_be_bytes()].concat();
+    frame(GOAWAY, 0, 0, &payload)
+}
+
+/// A response without a body.
+pub(crate) fn ok(stream: u32) -> Vec<u8> {
+    frame(HEADERS, END_HEADERS | END_STREAM, stream, &[STATUS_200])
+}
+
+/// The head of a response, and a body that does not end.
+pub(crate) fn begin(stream: u32) -> Vec<u8> {
+    let head = frame(HEADERS, END_HEADERS, stream, &[STATUS_200]);
+    [head, frame(DATA, 0, stream, b"four")].concat()
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    let stream = stream.to_be_bytes();
+    [&length[1..], &[kind, flags], &stream, payload].concat()
+}
