@@ -15,10 +15,10 @@ use std::{fmt, io};
 
 use bytes::Bytes;
 use governor::{Quota, RateLimiter};
-use http::Response;
+use http::{Response, StatusCode};
 use http_body_util::Empty;
 use serde_json::{Value, json};
-use tidegate::{GateLayer, per_second};
+use tidegate::{Aimd, Answer, Cause, FeedbackLayer, GateLayer, Outcome, per_second};
 use tokio::runtime::{Builder, Runtime};
 use tower::limit::ConcurrencyLimitLayer;
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -100,6 +100,11 @@ fn measure_all() -> Vec<Value> {
         rows.push(pair("tower ConcurrencyLimit", mode, &tower.clone(), &tower));
         rows.push(pair("tidegate gate", mode, &gate, &tower));
         rows.push(pair("tidegate gate+pace", mode, &paced, &tower));
+        let observed = GateLayer::new(limit);
+        let law = Aimd::new().start(limit).min(limit).max(limit);
+        let feedback = FeedbackLayer::new(by_status, law, observed.handle());
+        let aimd = observed.layer(feedback.layer(inner()));
+        rows.push(pair("tidegate aimd", mode, &aimd, &tower));
     }
     let tower = ConcurrencyLimitLayer::new(100).layer(inner(false));
     rows.push(pair(
@@ -119,6 +124,14 @@ fn inner(yields: bool) -> impl Subject<Response = Response<Empty<Bytes>>, Error 
         }
         Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
     })
+}
+
+fn by_status(answer: Answer<'_, Response<Empty<Bytes>>>) -> Outcome {
+    match answer.map(Response::status) {
+        Ok(StatusCode::TOO_MANY_REQUESTS) => Outcome::Overload(Cause::Throttled),
+        Ok(_) => Outcome::Success,
+        Err(_) => Outcome::Failure,
+    }
 }
 
 /// The check alone, without a service behind it.

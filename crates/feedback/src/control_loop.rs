@@ -108,6 +108,9 @@ impl<L: Controller> ControlLoop<L> {
         if sample.outcome.is_success() {
             state.patience.succeeded(time);
         }
+        if state.frozen {
+            return;
+        }
         self.step(state, now, |law| law.on_sample(now, &sample).is_some());
     }
 
