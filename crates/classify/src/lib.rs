@@ -17,7 +17,7 @@ mod verdict;
 
 pub use classify::{Answer, Classify, When};
 pub use head::{RequestHead, ResponseHead};
-pub use hints::{Hints, Profile, Quota, Unit, Wait, retry_after};
+pub use hints::{Hints, Profile, Quota, Remaining, Unit, Wait, retry_after};
 pub use http_classifier::HttpClassifier;
 pub use route::Route;
 pub use statuses::Statuses;

@@ -13,6 +13,7 @@ mod openai;
 mod profile;
 mod quota;
 mod reddit;
+mod remaining;
 mod retry_after;
 mod salesforce;
 mod shopify;
@@ -24,6 +25,7 @@ mod x;
 pub use hints::Hints;
 pub use profile::Profile;
 pub use quota::{Quota, Unit};
+pub use remaining::Remaining;
 pub use wait::Wait;
 
 pub use retry_after::retry_after;

@@ -4,8 +4,8 @@ use http::StatusCode;
 
 use super::fields::Fields;
 use super::{
-    Hints, Wait, anthropic, azure, discord, github, google, ietf, openai, reddit, salesforce,
-    shopify, sniff, x,
+    Hints, Quota, Wait, anthropic, azure, discord, github, google, ietf, openai, reddit,
+    salesforce, shopify, sniff, x,
 };
 
 /// Whose dialect a service speaks: the same field means different things to different services, so
@@ -76,7 +76,7 @@ impl Profile {
     /// tells.
     pub fn throttles(self, status: StatusCode, hints: &Hints) -> bool {
         let refuses_with_403 = matches!(self, Self::GitHub | Self::Salesforce);
-        let is_spent = || hints.quotas.iter().any(super::Quota::is_spent);
+        let is_spent = || hints.quotas.iter().any(Quota::is_spent);
         status == StatusCode::TOO_MANY_REQUESTS
             || status == StatusCode::FORBIDDEN
                 && refuses_with_403
@@ -87,8 +87,12 @@ impl Profile {
     /// the service's documentation asks for where it said nothing (GitHub: 60 s). `None` leaves it to our
     /// own back-off.
     pub fn wait(self, hints: &Hints) -> Option<Wait> {
-        let invented = (self == Self::GitHub).then_some(Wait::Invented(Self::GITHUB_SECONDARY));
-        hints.wait().map(Wait::Said).or(invented)
+        let is_silent = hints.retry_after.is_none() && !hints.quotas.iter().any(Quota::is_spent);
+        let invented = Wait::Invented(Self::GITHUB_SECONDARY);
+        match hints.wait() {
+            Some(wait) => Some(Wait::Said(wait)),
+            None => (self == Self::GitHub && is_silent).then_some(invented),
+        }
     }
 
     pub(super) fn read(self, fields: &Fields<'_>, hints: &mut Hints) {

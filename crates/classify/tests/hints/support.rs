@@ -1,4 +1,4 @@
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tidegate_classify::{Hints, Profile};
@@ -27,10 +27,17 @@ pub(crate) fn parse(profile: Profile, lines: &str) -> Hints {
     Hints::parse(&headers(lines), at(NOW), profile)
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as a wait is, for short tables")]
 pub(crate) fn secs(seconds: u64) -> Option<Duration> {
     Some(Duration::from_secs(seconds))
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as a wait is, for short tables")]
 pub(crate) fn millis(millis: u64) -> Option<Duration> {
     Some(Duration::from_millis(millis))
+}
+
+#[expect(clippy::disallowed_methods, reason = "an origin for a test")]
+pub(crate) fn origin() -> Instant {
+    Instant::now()
 }
