@@ -6,6 +6,9 @@
 
 mod classify;
 pub mod errors;
+#[cfg(feature = "tower-http")]
+mod from_tower_http;
+mod grpc_classifier;
 mod head;
 mod hints;
 mod http_classifier;
@@ -16,6 +19,9 @@ mod table;
 mod verdict;
 
 pub use classify::{Answer, Classify, When};
+#[cfg(feature = "tower-http")]
+pub use from_tower_http::FromTowerHttp;
+pub use grpc_classifier::GrpcClassifier;
 pub use head::{RequestHead, ResponseHead};
 pub use hints::{Hints, Profile, Quota, Remaining, Unit, Wait, retry_after};
 pub use http_classifier::HttpClassifier;

@@ -13,8 +13,8 @@ const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// `:status: 200` in the static table (RFC 7541 appendix A).
-const STATUS_200: u8 = 0x88;
+/// `:status` in the static table (RFC 7541 appendix A), as the name of a literal (§6.2.2).
+const STATUS: u8 = 8;
 
 pub(crate) const NO_ERROR: u32 = 0;
 pub(crate) const INTERNAL_ERROR: u32 = 2;
@@ -56,13 +56,40 @@ pub(crate) fn go_away(last_stream: u32, code: u32) -> Vec<u8> {
 
 /// A response without a body.
 pub(crate) fn ok(stream: u32) -> Vec<u8> {
-    frame(HEADERS, END_HEADERS | END_STREAM, stream, &[STATUS_200])
+    headers(stream, Some(200), &[], true)
 }
 
 /// The head of a response, and a body that does not end.
 pub(crate) fn begin(stream: u32) -> Vec<u8> {
-    let head = frame(HEADERS, END_HEADERS, stream, &[STATUS_200]);
+    let head = headers(stream, Some(200), &[], false);
     [head, frame(DATA, 0, stream, b"four")].concat()
+}
+
+/// A head, or trailers where there is no status.
+pub(crate) fn headers(
+    stream: u32,
+    status: Option<u16>,
+    pairs: &[(&str, &str)],
+    ends: bool,
+) -> Vec<u8> {
+    let mut block = Vec::new();
+    if let Some(status) = status {
+        block.push(STATUS);
+        text(&mut block, &status.to_string());
+    }
+    for (name, value) in pairs {
+        block.push(0);
+        text(&mut block, name);
+        text(&mut block, value);
+    }
+    let flags = END_HEADERS | if ends { END_STREAM } else { 0 };
+    frame(HEADERS, flags, stream, &block)
+}
+
+/// Without Huffman's code, and shorter than 127 (RFC 7541 §5.2).
+fn text(block: &mut Vec<u8>, text: &str) {
+    block.push(text.len().try_into().unwrap());
+    block.extend(text.as_bytes());
 }
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
