@@ -1,12 +1,10 @@
-use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::RETRY_AFTER;
 use http::request::Parts;
 
+use crate::behaviour::Behaviour;
 use crate::ledger::Ledger;
 use crate::meter::{Bucket, Meters, Window};
 use crate::model::{Failures, Model};
@@ -30,22 +28,6 @@ pub struct UpstreamBuilder {
     behaviour: Behaviour,
 }
 
-type Respond = Box<dyn Fn(&Request) -> Response + Send + Sync>;
-type Script = Box<dyn Fn(&Parts, u64) -> Act + Send + Sync>;
-type Key = Box<dyn Fn(&Parts) -> String + Send + Sync>;
-
-/// How an upstream treats each request.
-pub(crate) struct Behaviour {
-    service_time: ServiceTime,
-    refusal: Response,
-    limit_refusal: Response,
-    tells_retry_after: bool,
-    respond: Respond,
-    script: Option<Script>,
-    key: Option<Key>,
-    finish_abandoned_work: bool,
-}
-
 impl UpstreamBuilder {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
@@ -55,16 +37,7 @@ impl UpstreamBuilder {
             log: 100_000,
             failures: (0.0, 500),
             meters: Meters::default(),
-            behaviour: Behaviour {
-                service_time: ServiceTime::Fixed(Duration::ZERO),
-                refusal: Response::new(503),
-                limit_refusal: Response::new(429),
-                tells_retry_after: false,
-                respond: Box::new(|_| Response::new(200)),
-                script: None,
-                key: None,
-                finish_abandoned_work: false,
-            },
+            behaviour: Behaviour::default(),
         }
     }
 
@@ -229,56 +202,5 @@ impl UpstreamBuilder {
         let mut model = Model::new(station, Ledger::new(self.log), failures, self.seed);
         model.meters = self.meters;
         Arc::new(Shared::new(self.behaviour, model))
-    }
-}
-
-impl Behaviour {
-    pub(crate) fn service_time(&self) -> ServiceTime {
-        self.service_time
-    }
-
-    pub(crate) fn refusal(&self) -> Response {
-        self.refusal.clone()
-    }
-
-    /// What a meter says that has room again after `wait`.
-    pub(crate) fn limit_refusal(&self, wait: Duration) -> Response {
-        let response = self.limit_refusal.clone();
-        if !self.tells_retry_after || wait == Duration::MAX {
-            return response;
-        }
-        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-        response.header(RETRY_AFTER.as_str(), &seconds.to_string())
-    }
-
-    pub(crate) fn response(&self, request: &Request) -> Response {
-        (self.respond)(request)
-    }
-
-    pub(crate) fn act(&self, head: &Parts, nth: u64) -> Act {
-        self.script
-            .as_ref()
-            .map_or(Act::AsUsual, |script| script(head, nth))
-    }
-
-    pub(crate) fn key<'a>(&self, head: &'a Parts) -> Cow<'a, str> {
-        match &self.key {
-            Some(key) => key(head).into(),
-            None => head.uri.path().into(),
-        }
-    }
-
-    pub(crate) fn finishes_abandoned_work(&self) -> bool {
-        self.finish_abandoned_work
-    }
-}
-
-impl fmt::Debug for Behaviour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Behaviour")
-            .field("service_time", &self.service_time)
-            .field("refusal", &self.refusal)
-            .field("finish_abandoned_work", &self.finish_abandoned_work)
-            .finish_non_exhaustive()
     }
 }

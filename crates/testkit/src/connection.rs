@@ -13,6 +13,7 @@ use hyper_util::server::conn::auto;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::watch;
 
+use crate::arrived::Arrived;
 use crate::body::Body;
 use crate::damage::{Stop, Way};
 use crate::frames::go_away;
@@ -87,16 +88,19 @@ fn answer(
     let is_http_2 = request.version() == Version::HTTP_2;
     let stream = link.next_stream().filter(|_| is_http_2).unwrap_or_default();
     let way = Way::Http(request.version());
-    let arrived = shared.arrive(request, way, link.is_gone_away());
-    if arrived.is_last_before_go_away() {
-        link.go_away(gone_away(stream, Reason::NO_ERROR));
-    } else if let Some(reason) = arrived.goes_away() {
+    let arrived = Arrived::new(shared, request, way, link.is_gone_away());
+    if let Some((reason, processed)) = arrived.go_away() {
         // Those of clients are odd.
-        link.go_away(gone_away(stream.saturating_sub(2), reason));
+        let last = if processed {
+            stream
+        } else {
+            stream.saturating_sub(2)
+        };
+        link.go_away(gone_away(last, reason));
     }
-    let (shared, link) = (Arc::clone(shared), Arc::clone(link));
+    let link = Arc::clone(link);
     async move {
-        match shared.answer(arrived).await {
+        match arrived.answer().await {
             Ok(mut response) => {
                 response.body_mut().goes_to(&link);
                 Ok(response)
@@ -107,13 +111,12 @@ fn answer(
 }
 
 fn gone_away(last: u32, reason: Reason) -> Ending {
-    Ending {
-        bytes: go_away(last, reason),
-        then: match reason {
-            Reason::NO_ERROR => Then::GoOn,
-            _ => Then::HalfClose,
-        },
-    }
+    let then = match reason {
+        Reason::NO_ERROR => Then::GoOn,
+        _ => Then::HalfClose,
+    };
+    let bytes = go_away(last, reason);
+    Ending { bytes, then }
 }
 
 /// Takes what the protocol is told, if anything.
@@ -122,7 +125,7 @@ async fn no_answer(stop: Stop, link: &Link, mut phase: watch::Receiver<Phase>) -
         Stop::Stream(reason) => return h2::Error::from(reason).into(),
         Stop::Unread(error) => return error.into(),
         Stop::Connection(ending) => link.end(ending),
-        Stop::Silence | Stop::GoAway(_) => {}
+        Stop::Silence => {}
     }
     let _ = phase.wait_for(|phase| *phase > Phase::Running).await;
     io::Error::from(io::ErrorKind::ConnectionReset).into()

@@ -36,15 +36,13 @@ impl Connector {
         let phase = self.shared.connect()?;
         let (client, server) = tokio::io::duplex(BUFFER);
         let reset = Arc::new(AtomicBool::new(false));
-        let server = Box::new(ServerEnd {
-            stream: server,
+        let [client, server] = [client, server].map(|stream| InProcessStream {
+            stream,
             reset: Arc::clone(&reset),
         });
-        tokio::spawn(connection::serve(Arc::clone(&self.shared), phase, server));
-        Ok(TokioIo::new(InProcessStream {
-            stream: client,
-            reset,
-        }))
+        let shared = Arc::clone(&self.shared);
+        tokio::spawn(connection::serve(shared, phase, Box::new(server)));
+        Ok(TokioIo::new(client))
     }
 }
 
@@ -62,11 +60,11 @@ impl Service<Uri> for Connector {
     }
 }
 
-/// The client's end of a connection within the process.
+/// An end of a connection within the process.
 #[derive(Debug)]
 pub struct InProcessStream {
     stream: DuplexStream,
-    /// The other end was cut off rather than closed.
+    /// The upstream's end was cut off rather than closed; both ends share it.
     reset: Arc<AtomicBool>,
 }
 
@@ -76,6 +74,12 @@ impl InProcessStream {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         Ok(())
+    }
+}
+
+impl Io for InProcessStream {
+    fn reset_on_drop(&self) {
+        self.reset.store(true, Ordering::Release);
     }
 }
 
@@ -109,46 +113,6 @@ impl AsyncWrite for InProcessStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.error_if_reset()?;
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
-#[derive(Debug)]
-struct ServerEnd {
-    stream: DuplexStream,
-    reset: Arc<AtomicBool>,
-}
-
-impl Io for ServerEnd {
-    fn reset_on_drop(&self) {
-        self.reset.store(true, Ordering::Release);
-    }
-}
-
-impl AsyncRead for ServerEnd {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for ServerEnd {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 

@@ -29,11 +29,10 @@ impl Way {
 /// Why there is no response.
 #[derive(Debug)]
 pub(crate) enum Stop {
+    /// The protocol is told nothing.
     Silence,
     Connection(Ending),
     Stream(Reason),
-    /// The request's stream is the first one that is not processed.
-    GoAway(Reason),
     /// The request's body.
     Unread(io::Error),
 }
@@ -51,9 +50,16 @@ pub(crate) fn instead(fault: Fault) -> Stop {
         Fault::ResetBeforeHead => end(Then::Reset),
         Fault::HalfCloseBeforeHead => end(Then::HalfClose),
         Fault::RefusedStream => Stop::Stream(Reason::REFUSED_STREAM),
-        Fault::GoAway { .. } => Stop::GoAway(Reason::NO_ERROR),
-        Fault::EnhanceYourCalm => Stop::GoAway(Reason::ENHANCE_YOUR_CALM),
         _ => Stop::Silence,
+    }
+}
+
+/// Why a connection takes no requests after the one that this strikes, and whether it takes that one.
+pub(crate) fn go_away(fault: Fault) -> Option<(Reason, bool)> {
+    match fault {
+        Fault::GoAway { processed } => Some((Reason::NO_ERROR, processed)),
+        Fault::EnhanceYourCalm => Some((Reason::ENHANCE_YOUR_CALM, false)),
+        _ => None,
     }
 }
 

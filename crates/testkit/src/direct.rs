@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use tower_service::Service;
 
+use crate::arrived::Arrived;
 use crate::body::Body;
 use crate::damage::{Stop, Way};
 use crate::link::Then;
@@ -63,20 +64,20 @@ where
     B: http_body::Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let arrived = shared.arrive(request, Way::Direct, false);
-    let mut phase = shared.subscribe();
-    match shared.answer(arrived).await {
+    let arrived = Arrived::new(&shared, request, Way::Direct, false);
+    Err(match arrived.answer().await {
         Ok(response) => return Ok(response),
-        Err(Stop::Unread(error)) => return Err(error),
+        Err(Stop::Unread(error)) => error,
         Err(Stop::Connection(ending)) if ending.then == Then::HalfClose => {
-            return Err(io::ErrorKind::UnexpectedEof.into());
+            io::ErrorKind::UnexpectedEof.into()
         }
+        Err(Stop::Connection(_) | Stop::Stream(_)) => io::ErrorKind::ConnectionReset.into(),
         Err(Stop::Silence) => {
+            let mut phase = shared.subscribe();
             let _ = phase.wait_for(|phase| *phase > Phase::Running).await;
+            io::ErrorKind::ConnectionReset.into()
         }
-        Err(Stop::Connection(_) | Stop::Stream(_) | Stop::GoAway(_)) => {}
-    }
-    Err(io::ErrorKind::ConnectionReset.into())
+    })
 }
 
 /// A request inside the upstream, until its response.

@@ -39,6 +39,8 @@
 //! ```
 
 mod act;
+mod arrived;
+mod behaviour;
 mod body;
 mod builder;
 mod clock;

@@ -116,11 +116,13 @@ impl Link {
     }
 
     /// When all that was handed to the protocol before the first call has been sent, as far as the
-    /// client takes it. `since` is `None` at first.
+    /// client takes it. `since` is `None` at first. The protocol may have been about to rest then, so
+    /// that the first rest says nothing.
     pub(crate) fn poll_sent(&self, since: &mut Option<u64>, cx: &mut Context<'_>) -> Poll<()> {
         let connection = {
             let mut state = self.state();
-            if state.rests > *since.get_or_insert(state.rests) {
+            let first = *since.get_or_insert(state.rests);
+            if state.rests > first + 1 {
                 return Poll::Ready(());
             }
             state.flushing.push(cx.waker().clone());

@@ -69,16 +69,19 @@ impl<W> Model<W> {
         }
     }
 
-    /// A fault comes first, then the meters, then the workers and their queue.
+    /// A fault comes first, then the meters, then the workers and their queue. `ignored` is a request
+    /// that a server would not read any more.
     pub(crate) fn judge(
         &mut self,
         index: u64,
         at: Duration,
         fault: Option<Fault>,
+        ignored: bool,
         waiter: impl FnOnce() -> W,
     ) -> Verdict {
-        if self.silent {
-            return self.ignore();
+        if ignored || self.silent {
+            self.ledger.depart(Departure::Unanswered);
+            return Verdict::Unanswered(Fault::Silence);
         }
         if let Some(fault) = fault.filter(|fault| !fault.executes()) {
             self.ledger.strike(fault);
@@ -97,12 +100,6 @@ impl<W> Model<W> {
                 Verdict::Refused
             }
         }
-    }
-
-    /// A request that nobody reads.
-    pub(crate) fn ignore(&mut self) -> Verdict {
-        self.ledger.depart(Departure::Unanswered);
-        Verdict::Unanswered(Fault::Silence)
     }
 }
 

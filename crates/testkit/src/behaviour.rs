@@ -1,0 +1,90 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use http::request::Parts;
+
+use crate::{Act, Request, Response, ServiceTime};
+
+type Respond = Box<dyn Fn(&Request) -> Response + Send + Sync>;
+type Script = Box<dyn Fn(&Parts, u64) -> Act + Send + Sync>;
+type Key = Box<dyn Fn(&Parts) -> String + Send + Sync>;
+
+/// How an upstream treats each request.
+pub(crate) struct Behaviour {
+    pub(crate) service_time: ServiceTime,
+    pub(crate) refusal: Response,
+    pub(crate) limit_refusal: Response,
+    pub(crate) tells_retry_after: bool,
+    pub(crate) respond: Respond,
+    pub(crate) script: Option<Script>,
+    pub(crate) key: Option<Key>,
+    pub(crate) finish_abandoned_work: bool,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self {
+            service_time: ServiceTime::Fixed(Duration::ZERO),
+            refusal: Response::new(503),
+            limit_refusal: Response::new(429),
+            tells_retry_after: false,
+            respond: Box::new(|_| Response::new(200)),
+            script: None,
+            key: None,
+            finish_abandoned_work: false,
+        }
+    }
+}
+
+impl Behaviour {
+    pub(crate) fn service_time(&self) -> ServiceTime {
+        self.service_time
+    }
+
+    pub(crate) fn refusal(&self) -> Response {
+        self.refusal.clone()
+    }
+
+    /// What a meter says that has room again after `wait`.
+    pub(crate) fn limit_refusal(&self, wait: Duration) -> Response {
+        let response = self.limit_refusal.clone();
+        if !self.tells_retry_after || wait == Duration::MAX {
+            return response;
+        }
+        let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+        response.header(RETRY_AFTER.as_str(), &seconds.to_string())
+    }
+
+    pub(crate) fn response(&self, request: &Request) -> Response {
+        (self.respond)(request)
+    }
+
+    pub(crate) fn act(&self, head: &Parts, nth: u64) -> Act {
+        self.script
+            .as_ref()
+            .map_or(Act::AsUsual, |script| script(head, nth))
+    }
+
+    pub(crate) fn key<'a>(&self, head: &'a Parts) -> Cow<'a, str> {
+        match &self.key {
+            Some(key) => key(head).into(),
+            None => head.uri.path().into(),
+        }
+    }
+
+    pub(crate) fn finishes_abandoned_work(&self) -> bool {
+        self.finish_abandoned_work
+    }
+}
+
+impl fmt::Debug for Behaviour {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Behaviour")
+            .field("service_time", &self.service_time)
+            .field("refusal", &self.refusal)
+            .field("finish_abandoned_work", &self.finish_abandoned_work)
+            .finish_non_exhaustive()
+    }
+}
