@@ -84,18 +84,18 @@ async fn table(see: impl AsyncFn(Fault, Version) -> (String, u64)) -> String {
     let mut table =
         String::from("| fault | HTTP/1 client | HTTP/2 client | executed |\n|---|---|---|---|\n");
     for fault in Fault::EXAMPLES {
-        table.push_str(&format!("| {fault} |"));
+        let mut cells = vec![fault.to_string()];
         for version in [Version::HTTP_11, Version::HTTP_2] {
             if !fault.applies_to(version) {
-                table.push_str(" – |");
+                cells.push("–".into());
                 continue;
             }
             let (seen, executed) = see(fault, version).await;
             assert_eq!(executed, u64::from(fault.executes()), "{fault}");
-            table.push_str(&format!(" {seen} |"));
+            cells.push(seen);
         }
-        let executed = if fault.executes() { "yes" } else { "no" };
-        table.push_str(&format!(" {executed} |\n"));
+        cells.push(if fault.executes() { "yes" } else { "no" }.into());
+        table += &["| ", &cells.join(" | "), " |\n"].concat();
     }
     table
 }

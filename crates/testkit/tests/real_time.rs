@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use tidegate_testkit::{Exponential, Fixed, Response, Upstream};
+use tidegate_testkit::{Exponential, Fault, Fixed, Response, Upstream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -175,6 +175,37 @@ async fn every_arrival_ends_in_exactly_one_way() {
         assert!(report.served > 0 && report.refused > 0 && report.cancelled > 0);
         assert!(report.peak_in_flight <= 16);
     }
+}
+
+/// Connections that end in all ways at once, on four threads.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn clients_and_upstream_agree_about_faults() {
+    const REQUESTS: usize = 1_000;
+    // Only a timeout would end it.
+    let faults = Fault::EXAMPLES.map(|fault| (fault != Fault::Silence).then_some(fault));
+    let upstream = Upstream::unlimited()
+        .respond(|_| Response::new(200).body("hello"))
+        .script(move |_, nth| faults[nth as usize % faults.len()])
+        .start()
+        .await;
+    let mut requests = JoinSet::new();
+    for nth in 0..REQUESTS {
+        let client = if nth % 2 == 0 { http1() } else { http2() };
+        let request = get(upstream.uri());
+        requests.spawn(async move {
+            let response = client.request(request).await.ok()?;
+            drop(response.into_body().collect().await);
+            Some(())
+        });
+    }
+    let heads = requests.join_all().await.into_iter().flatten().count() as u64;
+    upstream.shutdown().await;
+
+    let report = upstream.report();
+    assert_eq!(report.arrivals, REQUESTS as u64);
+    assert_eq!(report.by_status[&200], heads);
+    assert_eq!(report.executed, report.served + report.aborted);
+    assert_eq!(report.executed + report.unanswered, report.arrivals);
 }
 
 async fn read<B: http_body::Body, E>(answer: impl Future<Output = Result<http::Response<B>, E>>) {
