@@ -1,8 +1,12 @@
 //! A mock upstream that behaves like an overloaded service.
 //!
 //! Requests wait in its queue for one of its workers, take a service time drawn from a distribution,
-//! and are refused when the queue is full. It counts what it sees, and it can be made slower or taken
-//! away while it runs.
+//! and are refused when the queue is full or when they come faster than a rate. A [script](Act) gives
+//! single requests a response of their own, or a [`Fault`]. It counts what it sees, and what it
+//! executed, and it can be made slower, worse or silent, or taken away while it runs.
+//!
+//! A request meets these in turn: its script's fault, if that strikes before the request is executed;
+//! the rate and the windows; the queue and the workers; then whatever is wrong with its response.
 //!
 //! It listens on loopback ([`start`](UpstreamBuilder::start), or
 //! [`start_on_thread`](UpstreamBuilder::start_on_thread) in a runtime of its own), HTTP/1 and HTTP/2
@@ -35,6 +39,27 @@
 //! assert!(upstream.peak_in_flight() <= 32);
 //! upstream.set_capacity(0.5);
 //! # Ok(())
+//! # }
+//! ```
+//!
+//! A service that allows 100 requests per second, fails now and then, and loses every tenth answer:
+//!
+//! ```
+//! use tidegate_testkit::{Fault, Upstream};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let upstream = Upstream::unlimited()
+//!     .rate(100.0, 10)
+//!     .retry_after()
+//!     .fail(0.02, 500)
+//!     .script(|_, nth| (nth % 10 == 9).then_some(Fault::ResetInBody))
+//!     .start()
+//!     .await;
+//!
+//! upstream.set_rate(50.0);
+//! upstream.go_silent();
+//! upstream.speak();
 //! # }
 //! ```
 

@@ -131,3 +131,63 @@ impl Failures {
         (unit < self.share).then_some(self.status)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meter::Bucket;
+
+    const AT: Duration = Duration::from_secs(1);
+
+    /// One worker, no queue, one token a second.
+    fn model() -> Model<()> {
+        let failures = Failures::new(0.0, 500, 0);
+        let mut model = Model::new(Station::new(1, 0), Ledger::new(9), failures, 0);
+        model.meters.set_bucket(Bucket::new(1.0, 1));
+        model
+    }
+
+    fn judge(model: &mut Model<()>, at: Duration, fault: Option<Fault>) -> Verdict {
+        model.judge(0, at, fault, false, || ())
+    }
+
+    #[test]
+    fn a_fault_before_the_execution_takes_no_token_and_no_worker() {
+        let mut model = model();
+        for fault in Fault::EXAMPLES
+            .into_iter()
+            .filter(|fault| !fault.executes())
+        {
+            let verdict = judge(&mut model, AT, Some(fault));
+            assert_eq!(verdict, Verdict::Unanswered(fault));
+        }
+        assert_eq!(judge(&mut model, AT, None), Verdict::Worker);
+    }
+
+    #[test]
+    fn a_fault_at_the_response_needs_a_token_and_a_worker() {
+        let mut model = model();
+        let fault = Some(Fault::ResetInBody);
+        assert_eq!(judge(&mut model, AT, fault), Verdict::Worker);
+        assert_eq!(judge(&mut model, AT, fault), Verdict::Limited(AT));
+        assert_eq!(judge(&mut model, AT * 2, fault), Verdict::Refused);
+    }
+
+    #[test]
+    fn whoever_the_workers_refuse_has_taken_its_token() {
+        let mut model = model();
+        judge(&mut model, AT, None);
+        assert_eq!(judge(&mut model, AT * 2, None), Verdict::Refused);
+        assert_eq!(judge(&mut model, AT * 2, None), Verdict::Limited(AT));
+    }
+
+    #[test]
+    fn silence_comes_before_everything() {
+        let mut model = model();
+        model.silent = true;
+        let verdict = judge(&mut model, AT, Some(Fault::RefusedStream));
+        assert_eq!(verdict, Verdict::Unanswered(Fault::Silence));
+        model.silent = false;
+        assert_eq!(judge(&mut model, AT, None), Verdict::Worker);
+    }
+}
