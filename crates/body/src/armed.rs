@@ -6,8 +6,19 @@ use crate::{End, Hook};
 pub(crate) struct Armed<H: Hook>(Option<H>);
 
 impl<H: Hook> Armed<H> {
+    /// For one body: the hook is told that it is open, or is called now if it has ended.
     #[inline]
-    pub(crate) fn new(hook: H) -> Self {
+    pub(crate) fn on(body: &impl Body, hook: H) -> Self {
+        if body.is_end_stream() {
+            hook.on_no_body();
+            return Self(None);
+        }
+        Self::open(hook)
+    }
+
+    #[inline]
+    pub(crate) fn open(mut hook: H) -> Self {
+        hook.on_open();
         Self(Some(hook))
     }
 
@@ -17,21 +28,6 @@ impl<H: Hook> Armed<H> {
         if let Some(hook) = self.0.take() {
             hook.on_end(end);
         }
-    }
-
-    /// On a body that has ended it is called, on another it is told so.
-    #[inline]
-    pub(crate) fn fire_if_ended(mut self, body: &impl Body) -> Self {
-        if !body.is_end_stream() {
-            self.open();
-        } else if let Some(hook) = self.0.take() {
-            hook.on_no_body();
-        }
-        self
-    }
-
-    pub(crate) fn open(&mut self) {
-        self.0.iter_mut().for_each(Hook::on_open);
     }
 
     #[inline]

@@ -31,7 +31,7 @@ impl<B: Body, H: Hook> AttachHook<H> for Response<B> {
     #[inline]
     fn attach_hook(self, hook: H) -> Self::Output {
         // An end that is known goes first: what the hook frees is free before the response moves.
-        let hook = Armed::new(hook).fire_if_ended(self.body());
+        let hook = Armed::on(self.body(), hook);
         self.map(|body| HookedBody::armed(body, hook))
     }
 }

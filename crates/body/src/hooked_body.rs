@@ -26,7 +26,7 @@ impl<B: Body, H: Hook> HookedBody<B, H> {
     /// Puts the hook on the body; calls it at once if the body has ended.
     #[inline]
     pub fn new(body: B, hook: H) -> Self {
-        let hook = Armed::new(hook).fire_if_ended(&body);
+        let hook = Armed::on(&body, hook);
         Self { body, hook }
     }
 

@@ -51,20 +51,19 @@ impl SharedHooks {
     }
 
     /// Adds a hook; calls it at once if the body has ended.
-    fn add<H: Hook + Send + 'static>(&self, mut hook: H) {
+    fn add<H: Hook + Send + 'static>(&self, hook: H) {
         let end = match &mut *self.lock() {
             State::Open(hooks) => {
                 let earlier = hooks.take();
-                let mut hook = Armed::new(hook);
-                hook.open();
+                let hook = Armed::open(hook);
                 *hooks = Some(Box::new(Link { earlier, hook }));
                 return;
             }
             State::Ended { complete: true } => End::Complete(None),
             State::Ended { complete: false } => End::Dropped,
         };
-        hook.on_open();
-        hook.on_end(end);
+        let mut hook = Armed::open(hook);
+        hook.fire(end);
     }
 
     /// Nothing that panics runs under the lock, so a poisoned state is a good one.

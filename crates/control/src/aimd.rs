@@ -223,8 +223,29 @@ impl Aimd {
             Outcome::Overload(_) => self.overloaded += 1,
             Outcome::Failure | Outcome::Ignored => return false,
         }
-        self.busy += u32::from(sample.in_flight as f64 >= (0.9 * self.n.floor()).floor().max(1.0));
+        // 0.9 of the limit are in use.
+        let busy = (self.n as usize * 9 / 10).max(1);
+        self.busy += u32::from(sample.in_flight >= busy);
         true
+    }
+
+    fn answers(&self) -> u32 {
+        self.successes + self.overloaded
+    }
+
+    fn move_on(&mut self, now: Instant, sample: &Sample, counted: bool) -> Option<Change> {
+        let from = self.setting();
+        let paused = sample
+            .retry_after
+            .filter(|&wait| self.pause.extend(now, now, wait) != Quiet::Same)
+            .map(Reason::RetryAfter);
+        let moved = counted
+            .then(|| self.move_at_the_end_of_a_window(sample.outcome.is_overload()))
+            .flatten()
+            .inspect(|_| self.begin_window(now));
+        let to = self.setting();
+        let reason = moved.or(paused).filter(|_| from != to)?;
+        Some(Change { from, to, reason })
     }
 
     fn move_at_the_end_of_a_window(&mut self, overload: bool) -> Option<Reason> {
@@ -234,7 +255,7 @@ impl Aimd {
             threshold,
             bounds,
         } = self.settings;
-        let of = self.successes + self.overloaded;
+        let of = self.answers();
         let window = self.n.max(WINDOW);
         let most = threshold * window.max(f64::from(of));
         let (overloaded, busy) = (self.overloaded, self.busy);
@@ -270,19 +291,14 @@ impl Controller for Aimd {
         if sample.outcome == Outcome::Ignored {
             return None;
         }
-        let from = self.setting();
-        let paused = sample
-            .retry_after
-            .filter(|&wait| self.pause.extend(now, now, wait) != Quiet::Same)
-            .map(Reason::RetryAfter);
-        let moved = self
-            .count(now, sample)
-            .then(|| self.move_at_the_end_of_a_window(sample.outcome.is_overload()))
-            .flatten()
-            .inspect(|_| self.begin_window(now));
-        let to = self.setting();
-        let reason = moved.or(paused).filter(|_| from != to)?;
-        Some(Change { from, to, reason })
+        let counted = self.count(now, sample);
+        let window_may_end = counted
+            && (self.overloaded >= NOISE || f64::from(self.answers()) >= self.n.max(WINDOW));
+        // Most answers do neither.
+        if !window_may_end && sample.retry_after.is_none() {
+            return None;
+        }
+        self.move_on(now, sample, counted)
     }
 
     fn setting(&self) -> Setting {

@@ -3,14 +3,13 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderMap;
 use tidegate_body::{End, Hook};
 use tidegate_classify::{Classify, Verdict, When};
 use tidegate_core::{Controller, Outcome, Refused};
 
-use crate::control_loop::{ControlLoop, Sent};
+use crate::control_loop::{ControlLoop, Nanos, Sent};
 
 /// What all clones of a layer share.
 #[derive(Debug)]
@@ -29,18 +28,21 @@ where
 {
     shared: Arc<Shared<C, L>>,
     kept: C::Call,
+    sent: Sent,
+    /// Of the head.
+    latency: Nanos,
     stage: Stage,
     types: PhantomData<fn(&Req) -> Res>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     New,
-    Sent(Sent),
-    /// The end of the body tells its outcome; its head came after so long.
-    AtEnd(Sent, Duration),
+    Sent,
+    /// The end of the body tells its outcome.
+    AtEnd,
     /// Its head was a success; its body may fail.
-    Succeeded(Sent),
+    Succeeded,
     Over,
 }
 
@@ -55,6 +57,8 @@ where
         Self {
             shared,
             kept,
+            sent: Sent::default(),
+            latency: 0,
             stage: Stage::New,
             types: PhantomData,
         }
@@ -63,59 +67,65 @@ where
     /// The request goes out, unless it has.
     #[inline]
     pub(crate) fn send(&mut self) {
-        if matches!(self.stage, Stage::New) {
-            self.stage = Stage::Sent(self.shared.control.send());
+        if self.stage == Stage::New {
+            self.sent = self.shared.control.send();
+            self.stage = Stage::Sent;
         }
     }
 
     /// The head of the response is there.
     #[inline]
     pub(crate) fn respond(&mut self, response: &Res) {
-        let Stage::Sent(sent) = mem::replace(&mut self.stage, Stage::Over) else {
-            return;
-        };
-        let latency = ControlLoop::<L>::since(&sent);
+        let latency = self.time();
         match self.shared.classifier.response(&mut self.kept, response) {
             When::Now(verdict) => {
-                if verdict.outcome.is_success() {
-                    self.stage = Stage::Succeeded(sent);
-                }
+                self.stage = match verdict.outcome {
+                    Outcome::Success => Stage::Succeeded,
+                    _ => Stage::Over,
+                };
                 let control = &self.shared.control;
-                control.answer(&sent, latency, verdict, Some(latency));
+                control.answer(self.sent, latency, verdict, Some(latency));
             }
-            When::AtEnd => self.stage = Stage::AtEnd(sent, latency),
+            When::AtEnd => {
+                self.latency = latency;
+                self.stage = Stage::AtEnd;
+            }
         }
     }
 
     /// There will be no response, or no more of its body.
     pub(crate) fn fail(&mut self, error: &(dyn Error + 'static)) {
-        let (sent, known) = match mem::replace(&mut self.stage, Stage::Over) {
-            Stage::Sent(sent) | Stage::AtEnd(sent, _) => (sent, false),
-            Stage::Succeeded(sent) => (sent, true),
-            Stage::New | Stage::Over => return,
-        };
-        // Nothing was sent: it is no answer of the service.
-        if Refused::find(error).is_some() {
+        let before = mem::replace(&mut self.stage, Stage::Over);
+        // A refusal of ours: nothing was sent, and it is no answer of the service.
+        if before == Stage::Over || Refused::find(error).is_some() {
             return;
         }
         let verdict = self.shared.classifier.error(&mut self.kept, error);
-        // A correction, not an answer: what says nothing corrects nothing.
-        if !known || verdict.outcome != Outcome::Ignored {
-            self.answer(&sent, verdict, None);
+        // A correction that says nothing corrects nothing.
+        if before != Stage::Succeeded || verdict.outcome != Outcome::Ignored {
+            self.answer(verdict, None);
         }
     }
 
     /// No more of it will be seen.
     pub(crate) fn end(&mut self, trailers: Option<&HeaderMap>) {
-        if let Stage::AtEnd(sent, latency) = mem::replace(&mut self.stage, Stage::Over) {
+        if mem::replace(&mut self.stage, Stage::Over) == Stage::AtEnd {
             let verdict = self.shared.classifier.end(&mut self.kept, trailers);
-            self.answer(&sent, verdict, Some(latency));
+            self.answer(verdict, Some(self.latency));
         }
     }
 
-    fn answer(&self, sent: &Sent, verdict: Verdict, latency: Option<Duration>) {
-        let time = ControlLoop::<L>::since(sent);
-        self.shared.control.answer(sent, time, verdict, latency);
+    fn answer(&self, verdict: Verdict, latency: Option<Nanos>) {
+        let time = self.time();
+        self.shared
+            .control
+            .answer(self.sent, time, verdict, latency);
+    }
+
+    /// Since it was sent.
+    #[inline]
+    fn time(&self) -> Nanos {
+        self.shared.control.since(self.sent)
     }
 }
 
@@ -141,8 +151,8 @@ where
 {
     #[inline]
     fn drop(&mut self) {
-        if let Stage::Sent(sent) | Stage::AtEnd(sent, _) = &self.stage {
-            self.shared.control.give_up(sent);
+        if matches!(self.stage, Stage::Sent | Stage::AtEnd) {
+            self.shared.control.give_up(self.sent);
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::told::Told;
 pub(crate) struct ControlLoop<L> {
     state: Mutex<State<L>>,
     door: Door,
+    origin: Instant,
     watches_starts: bool,
 }
 
@@ -33,11 +34,15 @@ struct State<L> {
     moved: bool,
 }
 
+/// Nanoseconds; half the size of a `Duration`, since each response carries some.
+pub(crate) type Nanos = u64;
+
 /// A request that was sent.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sent {
-    at: Instant,
-    in_flight: usize,
+    /// Since the loop was made.
+    at: Nanos,
+    in_flight: u32,
 }
 
 impl<L: Controller> ControlLoop<L> {
@@ -55,6 +60,7 @@ impl<L: Controller> ControlLoop<L> {
         let this = Self {
             state: Mutex::new(state),
             door,
+            origin: now(),
             watches_starts,
         };
         this.tell(this.lock());
@@ -70,36 +76,41 @@ impl<L: Controller> ControlLoop<L> {
     }
 
     /// A request goes out.
+    #[inline]
     pub(crate) fn send(&self) -> Sent {
-        let at = now();
+        let at = self.nanos();
         let in_flight = self.in_flight();
         if self.watches_starts {
-            let mut state = self.lock();
-            if !state.frozen {
-                state.law.on_start(at, in_flight);
-            }
+            self.start(at, in_flight);
         }
-        Sent { at, in_flight }
+        Sent {
+            at,
+            in_flight: in_flight as u32,
+        }
+    }
+
+    fn start(&self, at: Nanos, in_flight: usize) {
+        let mut state = self.lock();
+        if !state.frozen {
+            state.law.on_start(self.instant(at), in_flight);
+        }
     }
 
     /// How long it has been out.
-    pub(crate) fn since(sent: &Sent) -> Duration {
-        now().saturating_duration_since(sent.at)
+    #[inline]
+    pub(crate) fn since(&self, sent: Sent) -> Nanos {
+        self.nanos().saturating_sub(sent.at)
     }
 
     /// The outcome of a request is known, `time` after it was sent.
-    pub(crate) fn answer(
-        &self,
-        sent: &Sent,
-        time: Duration,
-        verdict: Verdict,
-        latency: Option<Duration>,
-    ) {
-        let now = sent.at.checked_add(time).unwrap_or(sent.at);
+    pub(crate) fn answer(&self, sent: Sent, time: Nanos, verdict: Verdict, latency: Option<Nanos>) {
+        let started = self.instant(sent.at);
+        let time = Duration::from_nanos(time);
+        let now = started + time;
         let sample = Sample {
-            started: sent.at,
-            latency,
-            in_flight_at_start: sent.in_flight,
+            started,
+            latency: latency.map(Duration::from_nanos),
+            in_flight_at_start: sent.in_flight as usize,
             in_flight: self.in_flight(),
             outcome: verdict.outcome,
             retry_after: verdict.retry_after,
@@ -115,9 +126,9 @@ impl<L: Controller> ControlLoop<L> {
     }
 
     /// Its caller gave up before its outcome was known.
-    pub(crate) fn give_up(&self, sent: &Sent) {
-        let time = Self::since(sent);
-        let late = self.lock().patience.is_late(time);
+    pub(crate) fn give_up(&self, sent: Sent) {
+        let time = self.since(sent);
+        let late = self.lock().patience.is_late(Duration::from_nanos(time));
         let outcome = if late {
             Outcome::Overload(Cause::TimedOut)
         } else {
@@ -182,6 +193,17 @@ impl<L: Controller> ControlLoop<L> {
         }
         state.telling = false;
         mem::forget(telling);
+    }
+
+    #[inline]
+    fn nanos(&self) -> Nanos {
+        let since = now().saturating_duration_since(self.origin);
+        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
+    }
+
+    #[inline]
+    fn instant(&self, nanos: Nanos) -> Instant {
+        self.origin + Duration::from_nanos(nanos)
     }
 
     /// How many are in flight, one that leaves and one that is not counted included.
