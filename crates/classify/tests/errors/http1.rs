@@ -3,16 +3,17 @@ use std::io;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http_body::Frame;
-use http_body_util::StreamBody;
+use http_body_util::{Empty, StreamBody};
 use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use tidegate_core::{BoxError, Outcome};
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::time::Duration;
 
 use crate::support::{
-    CONNECTION, End, IN_DOUBT, TIMED_OUT, answer, assert_says, get, get_reqwest, refused_port,
-    reqwest_builder, serve, untouched,
+    CONNECTION, End, IN_DOUBT, TIMED_OUT, UNTOUCHED, answer, assert_says, get, get_reqwest,
+    refused_port, reqwest_builder, serve, untouched,
 };
 
 #[tokio::test]
@@ -68,6 +69,22 @@ async fn a_connection_that_is_not_there_in_time_is_a_timeout() {
     let client = client.build().unwrap();
     let error = get_reqwest(&client, &format!("https://{silent}/")).await;
     assert_says(&*error.unwrap_err(), TIMED_OUT, IN_DOUBT, "a TLS handshake");
+}
+
+#[tokio::test]
+async fn a_request_that_its_connection_never_took_is_an_overload_and_was_not_sent() {
+    let address = answer("", End::Close).await;
+    let stream = TokioIo::new(TcpStream::connect(address).await.unwrap());
+    let (mut requests, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+    let queued = requests.send_request(http::Request::new(Empty::<Bytes>::new()));
+    drop(connection);
+    let error = queued.await.unwrap_err();
+    assert!(error.is_canceled());
+    assert_says(&error, CONNECTION, UNTOUCHED, "canceled");
+
+    let error = requests.ready().await.unwrap_err();
+    assert!(error.is_closed());
+    assert_says(&error, CONNECTION, IN_DOUBT, "closed");
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@ use std::future::{Ready, ready};
 use std::io;
 use std::task::{Context, Poll, Waker};
 
+use http_body_util::BodyExt;
 use tidegate_classify::errors;
 use tidegate_core::{BoxError, Error, Outcome, Refused, RefusedReason};
 use tokio::time::Duration;
@@ -73,6 +74,18 @@ async fn a_timeout_of_tower_or_tokio_is_an_overload_in_doubt() {
     let elapsed = tokio::time::timeout(wait, get_hyper(&client, &url)).await;
     let elapsed = elapsed.unwrap_err();
     assert_says(&elapsed, TIMED_OUT, IN_DOUBT, "tokio");
+}
+
+#[cfg(feature = "tower-http")]
+#[tokio::test(start_paused = true)]
+async fn a_body_that_tower_http_gives_up_on_is_a_timeout_in_doubt() {
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nfour";
+    let address = answer(head, End::Silence).await;
+    let response = hyper().get(format!("http://{address}/").parse().unwrap());
+    let body = response.await.unwrap().into_body();
+    let body = tower_http::timeout::TimeoutBody::new(Duration::from_secs(5), body);
+    let error = std::pin::pin!(body).collect().await.unwrap_err();
+    assert_says(&*error, TIMED_OUT, IN_DOUBT, "tower-http");
 }
 
 #[tokio::test]
