@@ -3,6 +3,7 @@
 //! A limit can only follow what it understands: `Ok` with a status of 429 is no success, and an
 //! error that is our own is not the service's fault. A [`Classify`] turns what a service answered
 //! into an [`Outcome`](tidegate_core::Outcome), and says how long the service asked us to stay away.
+//! [`Hints`] are all that its headers say about its limits.
 
 mod classify;
 pub mod errors;

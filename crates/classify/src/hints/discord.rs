@@ -9,7 +9,8 @@ pub(super) fn read(fields: &Fields<'_>, hints: &mut Hints) {
         quota.reset = after.or(quota.reset);
         hints.quotas.push(quota);
     }
-    let is_global = fields.text("x-ratelimit-global") == Some("true");
+    let is_global = fields.text("x-ratelimit-global") == Some("true")
+        || fields.text("x-ratelimit-scope") == Some("global");
     hints.scope = match fields.text("x-ratelimit-bucket") {
         _ if is_global => Some("global".into()),
         bucket => bucket.map(Into::into),

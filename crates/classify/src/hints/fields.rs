@@ -45,9 +45,14 @@ impl<'h> Fields<'h> {
     /// Counts what is not understood.
     pub(super) fn understood<T>(&self, value: Option<T>) -> Option<T> {
         if value.is_none() {
-            self.ignored.set(self.ignored.get() + 1);
+            self.ignore();
         }
         value
+    }
+
+    /// Counts a field that was not understood.
+    pub(super) fn ignore(&self) {
+        self.ignored.set(self.ignored.get() + 1);
     }
 
     /// How many fields were not understood.

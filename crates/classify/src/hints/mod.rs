@@ -2,6 +2,7 @@
 
 mod anthropic;
 mod azure;
+mod dimensions;
 mod discord;
 mod fields;
 mod github;

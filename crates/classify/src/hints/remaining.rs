@@ -54,7 +54,6 @@ impl Remaining {
             ends: now.checked_add(reset),
         };
         self.window = match self.running(now) {
-            _ if said.is_over(now) => self.window,
             Some(window) if said.is_after(window) => Some(said),
             Some(window) if window.is_after(said) => Some(window),
             Some(window) => Some(window.joined(said)),

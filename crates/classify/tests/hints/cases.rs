@@ -80,6 +80,7 @@ fn a_half_broken_field_is_no_hint_and_is_counted() {
         "RateLimit: \"a\";r=0;t=5,",
         "RateLimit: limit=100, remaining=0, reset=",
         "RateLimit: limit 100",
+        "RateLimit: unlimited",
         "RateLimit: \"a\";r=0;t=5\nRateLimit: ;",
         "RateLimit: \"a\";r=0;t=9999999999999999",
         "RateLimit-Policy: \"a\";q=",

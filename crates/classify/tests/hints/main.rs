@@ -3,7 +3,9 @@
 mod allocations;
 mod any_bytes;
 mod cases;
-mod dialects;
+mod ietf;
+mod models;
 mod no_panic;
+mod services;
 mod support;
 mod traps;

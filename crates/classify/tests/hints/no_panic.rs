@@ -66,7 +66,7 @@ fn value() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
     fn no_fields_of_any_service_panic_or_ask_for_the_impossible(

@@ -41,3 +41,15 @@ pub(crate) fn millis(millis: u64) -> Option<Duration> {
 pub(crate) fn origin() -> Instant {
     Instant::now()
 }
+
+/// Each row: what is sent, when it is received, and how long to wait.
+pub(crate) fn table(profile: Profile, rows: &[(&str, u64, Option<Duration>)]) {
+    for (lines, received_at, wait) in rows {
+        let hints = Hints::parse(&headers(lines), at(*received_at), profile);
+        assert_eq!(
+            hints.wait(),
+            *wait,
+            "{profile:?}: {lines:?} at {received_at}"
+        );
+    }
+}

@@ -80,6 +80,8 @@ fn what_is_too_large_is_longer_than_anybody_waits() {
         "9223372037",
         "9223372036854775807",
         "18446744073709551616",
+        // 2^128
+        "340282366920938463463374607431768211456",
         &digits,
         &format!("{digits}.{digits}"),
         "Fri, 31 Dec 9999 23:59:59 GMT",
@@ -170,6 +172,15 @@ fn a_reset_of_unknown_unit_is_believed_when_small_or_near_now() {
         );
         assert_eq!((hints.wait(), hints.ignored), (wait, 0), "{reset} at {now}");
     }
+    let after = parse(
+        Profile::Sniff,
+        &format!("{spent}1700000009\nX-RateLimit-Reset-After: 8.5"),
+    );
+    assert_eq!(
+        after.wait(),
+        millis(8500),
+        "no clock is needed for this one"
+    );
     // Neither: ignored, and counted.
     for (reset, now) in [
         ("1625481641", NOW),
@@ -247,6 +258,8 @@ fn a_wait_from_now_needs_no_clock() {
     let undated = headers("Retry-After: Tue, 14 Nov 2023 22:13:30 GMT");
     assert_eq!(retry_after(&undated, || at(NOW)), secs(10));
     assert_eq!(retry_after(&undated, || at(NOW + 10)), None);
+    let several = headers("Retry-After: 3\nRetry-After: 9\nRetry-After: 5");
+    assert_eq!(retry_after(&several, || at(NOW)), secs(9));
     assert_eq!(retry_after(&headers("Retry-After: 0"), || at(NOW)), None);
     let silent = headers("Server: x");
     assert_eq!(

@@ -12,30 +12,27 @@ use self::structured::Member;
 use super::Hints;
 use super::fields::Fields;
 
-/// The newest form that says something.
+/// The newest form that says what remains; failing that, the policies.
 pub(super) fn read(fields: &Fields<'_>, hints: &mut Hints) {
+    let is_there = |name: &str| fields.headers.contains_key(name);
     let policies = structured::list(fields.headers, "ratelimit-policy");
-    let policies = match policies {
-        Some(policies) => policies,
-        None if fields.headers.contains_key("ratelimit-policy") => fields
-            .understood::<Vec<Member<'_>>>(None)
-            .unwrap_or_default(),
-        None => Vec::new(),
-    };
-    let items = structured::list(fields.headers, "ratelimit");
-    let quotas = list::quotas(items.as_deref().unwrap_or_default(), &policies);
-    let says_what_remains = quotas.iter().any(|quota| quota.remaining.is_some());
-    if says_what_remains {
-        hints.quotas.extend(quotas);
+    if policies.is_none() && is_there("ratelimit-policy") {
+        fields.ignore();
+    }
+    let policies = policies.unwrap_or_default();
+    let items = structured::list(fields.headers, "ratelimit").unwrap_or_default();
+    let listed = list::quotas(&items, &policies);
+    if listed.iter().any(|quota| quota.remaining.is_some()) {
+        hints.quotas.extend(listed);
         return;
     }
     let single = dictionary::quota(fields, &policies);
-    if items.is_none() && single.is_none() && fields.headers.contains_key("ratelimit") {
-        fields.understood::<()>(None);
+    if single.is_none() && is_there("ratelimit") {
+        fields.ignore();
     }
     match single.or_else(|| separate::quota(fields, &policies)) {
         Some(quota) => hints.quotas.push(quota),
-        None => hints.quotas.extend(quotas),
+        None => hints.quotas.extend(listed),
     }
 }
 
