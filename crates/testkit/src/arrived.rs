@@ -7,6 +7,7 @@ use http::StatusCode;
 use http::request::Parts;
 use http_body_util::BodyExt;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::body::Body;
 use crate::clock::now;
@@ -44,9 +45,16 @@ impl<B> Arrived<B> {
         ignored: bool,
     ) -> Self {
         let (head, body) = request.into_parts();
-        let noted = note(shared, &head);
-        // Outside the lock: it is the user's code.
+        let key = shared.behaviour().key(&head);
+        // One after the other, without a lock on the model: the script is the user's code.
+        let _turn = shared.arriving();
+        let arrived = now();
+        let noted = note(shared, &head, &key, arrived);
         let act = match shared.behaviour().act(&head, noted.index) {
+            Act::AsUsual => noted.fault.into(),
+            act => act,
+        };
+        let act = match act {
             Act::Fault(fault) if !way.has(fault) => Act::AsUsual,
             act => act,
         };
@@ -54,14 +62,15 @@ impl<B> Arrived<B> {
             Act::Fault(fault) => Some(fault),
             Act::AsUsual | Act::Answer(_) => None,
         };
+        let place = find_place(shared, noted.index, arrived, fault, ignored);
         Self {
-            place: find_place(shared, noted.index, fault, ignored),
             shared: Arc::clone(shared),
             head,
             body,
             way,
             noted,
             act,
+            place,
         }
     }
 
@@ -119,18 +128,21 @@ where
     }
 }
 
-fn note(shared: &Shared, head: &Parts) -> Noted {
-    let key = shared.behaviour().key(head);
+fn note(shared: &Shared, head: &Parts, key: &str, arrived: Instant) -> Noted {
     let time = shared.behaviour().service_time();
-    let mut model = shared.model();
-    let at = shared.at(now());
-    model.note(at, &head.method, &key, time)
+    let at = shared.at(arrived);
+    shared.model().note(at, &head.method, key, time)
 }
 
-fn find_place(shared: &Arc<Shared>, index: u64, fault: Option<Fault>, ignored: bool) -> Place {
+fn find_place(
+    shared: &Arc<Shared>,
+    index: u64,
+    arrived: Instant,
+    fault: Option<Fault>,
+    ignored: bool,
+) -> Place {
     let (turn, turned) = oneshot::channel();
     let mut model = shared.model();
-    let arrived = now();
     let waiter = || Waiter { arrived, turn };
     match model.judge(index, shared.at(arrived), fault, ignored, waiter) {
         Verdict::Worker => Place::Worker(Visit::new(Arc::clone(shared), Duration::ZERO)),

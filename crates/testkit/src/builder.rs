@@ -4,13 +4,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::request::Parts;
 
+use crate::background::Background;
 use crate::behaviour::Behaviour;
 use crate::ledger::Ledger;
 use crate::meter::{Bucket, Meters, Window};
-use crate::model::{Failures, Model};
+use crate::model::Model;
 use crate::shared::Shared;
 use crate::station::Station;
-use crate::{Act, Response, ServiceTime};
+use crate::{Act, Fault, Response, ServiceTime};
 
 /// A request as a worker reads it, body included.
 pub type Request = http::Request<Bytes>;
@@ -23,7 +24,7 @@ pub struct UpstreamBuilder {
     queue: usize,
     seed: u64,
     log: usize,
-    failures: (f64, u16),
+    background: Background,
     meters: Meters,
     behaviour: Behaviour,
 }
@@ -35,7 +36,7 @@ impl UpstreamBuilder {
             queue: usize::MAX,
             seed: 0,
             log: 100_000,
-            failures: (0.0, 500),
+            background: Background::new(),
             meters: Meters::default(),
             behaviour: Behaviour::default(),
         }
@@ -118,12 +119,23 @@ impl UpstreamBuilder {
     /// If a number is outside its range.
     #[track_caller]
     pub fn fail(mut self, share: f64, status: u16) -> Self {
-        assert!(
-            (0.0..=1.0).contains(&share),
-            "a share is within 0.0..=1.0, not {share}"
-        );
+        assert_share(share);
         let _ = Response::new(status);
-        self.failures = (share, status);
+        self.background.fail(share, status);
+        self
+    }
+
+    /// Lets a share of requests (`0.0..=1.0`) meet one of these faults, each as often as the others,
+    /// unless their [`script`](Self::script) says something about them. One that does not apply to the
+    /// request's version is left out. Default: none.
+    ///
+    /// # Panics
+    ///
+    /// If `share` is outside its range.
+    #[track_caller]
+    pub fn faults(mut self, share: f64, faults: impl Into<Vec<Fault>>) -> Self {
+        assert_share(share);
+        self.background.fault(share, faults.into());
         self
     }
 
@@ -144,7 +156,7 @@ impl UpstreamBuilder {
     }
 
     /// Asks this about each request as it arrives, with how many arrived before it: a response of
-    /// its own, a [`Fault`](crate::Fault), or neither. Default: neither.
+    /// its own, a [`Fault`], or neither. Default: neither.
     ///
     /// ```
     /// use tidegate_testkit::{Act, Fault, Response, Upstream};
@@ -197,10 +209,17 @@ impl UpstreamBuilder {
 
     pub(crate) fn open(self) -> Arc<Shared> {
         let station = Station::new(self.workers, self.queue);
-        let (share, status) = self.failures;
-        let failures = Failures::new(share, status, self.seed);
-        let mut model = Model::new(station, Ledger::new(self.log), failures, self.seed);
+        let ledger = Ledger::new(self.log);
+        let mut model = Model::new(station, ledger, self.background, self.seed);
         model.meters = self.meters;
         Arc::new(Shared::new(self.behaviour, model))
     }
+}
+
+#[track_caller]
+fn assert_share(share: f64) {
+    assert!(
+        (0.0..=1.0).contains(&share),
+        "a share is within 0.0..=1.0, not {share}"
+    );
 }

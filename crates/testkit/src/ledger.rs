@@ -188,8 +188,8 @@ impl Ledger {
 /// let of_alice = arrivals.iter().filter(|arrival| *arrival.key == *"alice");
 /// assert!(most_in(Duration::from_secs(1), of_alice.map(|arrival| arrival.at)) <= 10);
 ///
-/// let executed = arrivals.iter().filter_map(|arrival| arrival.executed);
-/// assert!(most_in(Duration::from_secs(1), executed) <= 100);
+/// let executed = arrivals.iter().filter(|arrival| arrival.executed.is_some());
+/// assert!(most_in(Duration::from_secs(1), executed.map(|arrival| arrival.at)) <= 100);
 /// # }
 /// ```
 pub fn most_in(window: Duration, moments: impl IntoIterator<Item = Duration>) -> usize {

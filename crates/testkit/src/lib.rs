@@ -42,7 +42,7 @@
 //! # }
 //! ```
 //!
-//! A service that allows 100 requests per second, fails now and then, and loses every tenth answer:
+//! A service that allows 100 requests per second, fails now and then, and loses one answer in ten:
 //!
 //! ```
 //! use tidegate_testkit::{Fault, Upstream};
@@ -53,7 +53,7 @@
 //!     .rate(100.0, 10)
 //!     .retry_after()
 //!     .fail(0.02, 500)
-//!     .script(|_, nth| (nth % 10 == 9).then_some(Fault::ResetInBody))
+//!     .faults(0.1, [Fault::ResetBeforeHead, Fault::ResetInBody])
 //!     .start()
 //!     .await;
 //!
@@ -65,6 +65,7 @@
 
 mod act;
 mod arrived;
+mod background;
 mod behaviour;
 mod body;
 mod builder;

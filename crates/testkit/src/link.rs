@@ -71,7 +71,8 @@ impl Link {
     }
 
     /// The number of the stream of the request that the protocol hands over; requests come in the
-    /// order of their streams.
+    /// order of their streams. After a malformed one, which is not handed over, it is one of the
+    /// streams before.
     pub(crate) fn next_stream(&self) -> Option<u32> {
         self.state().opened.pop_front()
     }

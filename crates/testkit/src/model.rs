@@ -1,9 +1,10 @@
 use std::time::Duration;
 
 use http::Method;
+use rand::SeedableRng;
 use rand::rngs::Xoshiro256PlusPlus;
-use rand::{RngExt, SeedableRng};
 
+use crate::background::Background;
 use crate::ledger::{Departure, Ledger};
 use crate::meter::Meters;
 use crate::station::{Admission, Station};
@@ -15,7 +16,7 @@ pub(crate) struct Model<W> {
     pub(crate) station: Station<W>,
     pub(crate) ledger: Ledger,
     pub(crate) meters: Meters,
-    pub(crate) failures: Failures,
+    pub(crate) background: Background,
     /// Added to every service time.
     pub(crate) latency: Duration,
     pub(crate) silent: bool,
@@ -29,6 +30,8 @@ pub(crate) struct Noted {
     pub(crate) time: Duration,
     /// The status of its background failure.
     pub(crate) failure: Option<u16>,
+    /// That it meets unless its script says something else.
+    pub(crate) fault: Option<Fault>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,12 +45,17 @@ pub(crate) enum Verdict {
 }
 
 impl<W> Model<W> {
-    pub(crate) fn new(station: Station<W>, ledger: Ledger, failures: Failures, seed: u64) -> Self {
+    pub(crate) fn new(
+        station: Station<W>,
+        ledger: Ledger,
+        background: Background,
+        seed: u64,
+    ) -> Self {
         Self {
             station,
             ledger,
             meters: Meters::default(),
-            failures,
+            background: background.seed(seed),
             latency: Duration::ZERO,
             silent: false,
             times: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -62,10 +70,12 @@ impl<W> Model<W> {
         time: ServiceTime,
     ) -> Noted {
         let drawn = time.draw(&mut self.times);
+        let (failure, fault) = self.background.draw();
         Noted {
             index: self.ledger.arrive(at, method, key),
             time: drawn.saturating_add(self.latency),
-            failure: self.failures.draw(),
+            failure,
+            fault,
         }
     }
 
@@ -103,35 +113,6 @@ impl<W> Model<W> {
     }
 }
 
-/// The share of requests that fail without any load.
-#[derive(Debug)]
-pub(crate) struct Failures {
-    share: f64,
-    status: u16,
-    /// Its own, so that service times are the same with and without failures.
-    draws: Xoshiro256PlusPlus,
-}
-
-impl Failures {
-    pub(crate) fn new(share: f64, status: u16, seed: u64) -> Self {
-        Self {
-            share,
-            status,
-            draws: Xoshiro256PlusPlus::seed_from_u64(!seed),
-        }
-    }
-
-    /// Below 0, or not a number, is 0, and above 1 is 1.
-    pub(crate) fn set_share(&mut self, share: f64) {
-        self.share = share;
-    }
-
-    fn draw(&mut self) -> Option<u16> {
-        let unit: f64 = self.draws.random();
-        (unit < self.share).then_some(self.status)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -141,8 +122,7 @@ mod tests {
 
     /// One worker, no queue, one token a second.
     fn model() -> Model<()> {
-        let failures = Failures::new(0.0, 500, 0);
-        let mut model = Model::new(Station::new(1, 0), Ledger::new(9), failures, 0);
+        let mut model = Model::new(Station::new(1, 0), Ledger::new(9), Background::new(), 0);
         model.meters.set_bucket(Bucket::new(1.0, 1));
         model
     }

@@ -20,6 +20,8 @@ pub(crate) struct Shared {
     started: Instant,
     phase: watch::Sender<Phase>,
     room: Notify,
+    /// So that what is noted of an arrival and its place go together.
+    arriving: Mutex<()>,
     model: Mutex<Model<Waiter>>,
 }
 
@@ -38,12 +40,18 @@ impl Shared {
             started: now(),
             phase: watch::Sender::new(Phase::Running),
             room: Notify::new(),
+            arriving: Mutex::new(()),
             model: Mutex::new(model),
         }
     }
 
     pub(crate) fn model(&self) -> MutexGuard<'_, Model<Waiter>> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Arrivals take turns.
+    pub(crate) fn arriving(&self) -> MutexGuard<'_, ()> {
+        self.arriving.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn subscribe(&self) -> watch::Receiver<Phase> {

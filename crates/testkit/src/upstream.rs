@@ -68,7 +68,7 @@ impl Upstream {
     /// Another share of [failures](UpstreamBuilder::fail) among requests that arrive from now on.
     /// Below 0, or not a number, is none, and above 1 is all.
     pub fn set_failing(&self, share: f64) {
-        self.shared.model().failures.set_share(share);
+        self.shared.model().background.set_failing(share);
     }
 
     /// Adds this to the service time of requests that arrive from now on. A worker is busy

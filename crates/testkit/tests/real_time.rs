@@ -10,7 +10,7 @@ use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use tidegate_testkit::{Exponential, Fault, Fixed, Response, Upstream};
+use tidegate_testkit::{Exponential, Fault, Fixed, Response, Upstream, most_in};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tower::ServiceExt;
@@ -174,6 +174,29 @@ async fn every_arrival_ends_in_exactly_one_way() {
         );
         assert!(report.served > 0 && report.refused > 0 && report.cancelled > 0);
         assert!(report.peak_in_flight <= 16);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_rate_is_exact_by_the_times_of_arrivals() {
+    let upstream = Upstream::unlimited().rate(10_000.0, 5).start_in_process();
+    let mut requests = JoinSet::new();
+    for _ in 0..4 {
+        let direct = upstream.direct();
+        requests.spawn(async move {
+            for _ in 0..5_000 {
+                direct.clone().oneshot(get("http://a/")).await.unwrap();
+                tokio::task::yield_now().await;
+            }
+        });
+    }
+    requests.join_all().await;
+    let arrivals = upstream.arrivals();
+    let passed = arrivals.iter().filter(|arrival| arrival.executed.is_some());
+    let passed: Vec<_> = passed.map(|arrival| arrival.at).collect();
+    assert!(passed.is_sorted() && passed.len() > 5);
+    for (window, most) in [(1, 14), (10, 104)] {
+        assert!(most_in(ms(window), passed.iter().copied()) <= most);
     }
 }
 

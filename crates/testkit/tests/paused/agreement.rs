@@ -5,8 +5,6 @@ use std::time::Duration;
 
 use http::Version;
 use http_body_util::BodyExt;
-use rand::rngs::Xoshiro256PlusPlus;
-use rand::{RngExt, SeedableRng};
 use tidegate_testkit::{Exponential, Fault, Response, Upstream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -14,13 +12,6 @@ use tokio::time::{sleep, timeout};
 use crate::support::{VERSIONS, client, get, ms};
 
 const REQUESTS: u64 = 1_000;
-
-/// A third of the requests meets one of all faults.
-fn fault(seed: u64, nth: u64) -> Option<Fault> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed << 32 | nth);
-    let fault = Fault::EXAMPLES[rng.random_range(0..Fault::EXAMPLES.len())];
-    rng.random_bool(0.33).then_some(fault)
-}
 
 /// What the clients saw: heads by their status, and requests that had none.
 #[derive(Debug, Default, PartialEq)]
@@ -46,7 +37,7 @@ fn upstream(seed: u64) -> Upstream {
         .fail(0.02, 500)
         .seed(seed)
         .respond(|_| Response::new(200).body("hello"))
-        .script(move |_, nth| fault(seed, nth))
+        .faults(0.33, Fault::EXAMPLES)
         .start_in_process()
 }
 
