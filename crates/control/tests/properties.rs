@@ -187,15 +187,9 @@ proptest! {
         events.iter_mut().for_each(|event| event.busy = false);
         for mut law in laws() {
             law.move_to(origin(), 50.0);
-            // A probe gives back what it took, which may have been in one change with a cut.
-            let mut before = 50.0;
-            play(&mut *law, &events, |from, _, change, to| match change.map(|change| change.reason) {
-                None => assert!(to.limit <= from.limit),
-                Some(Reason::Probed { .. } | Reason::ProbeFailed) => assert!(to.limit <= before),
-                Some(reason) => {
-                    assert!(to.limit <= from.limit, "{reason}");
-                    before = from.limit;
-                }
+            play(&mut *law, &events, |from, _, change, to| {
+                // Of a limit of 2 one in flight is as much in use as can be told.
+                assert!(to.limit <= from.limit || from.limit < 3.0, "{change:?}");
             });
         }
     }
