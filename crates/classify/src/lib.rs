@@ -3,7 +3,11 @@
 //! A limit can only follow what it understands: `Ok` with a status of 429 is no success, and an
 //! error that is our own is not the service's fault. A [`Classify`] turns what a service answered
 //! into an [`Outcome`](tidegate_core::Outcome), and says how long the service asked us to stay away.
-//! [`Hints`] are all that its headers say about its limits.
+//!
+//! [`HttpClassifier`] knows statuses and can be told what an API means by them, [`GrpcClassifier`]
+//! knows the codes of gRPC, a closure says it all in one place, and with the feature `tower-http`
+//! `FromTowerHttp` takes a classifier that is there already. [`errors`] is what all of them hold of
+//! an error, and tells whether the service did nothing for certain. [`Hints`] are all that its headers say about its limits.
 
 mod classify;
 pub mod errors;

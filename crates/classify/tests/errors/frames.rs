@@ -54,6 +54,16 @@ pub(crate) fn go_away(last_stream: u32, code: u32) -> Vec<u8> {
     frame(GOAWAY, 0, 0, &payload)
 }
 
+/// A frame that no client may take: settings are six bytes each (RFC 9113 §6.5).
+pub(crate) fn nonsense() -> Vec<u8> {
+    frame(SETTINGS, 0, 0, b"four")
+}
+
+/// Pieces of a body without a byte, more of them than any client takes.
+pub(crate) fn flood(stream: u32) -> Vec<u8> {
+    frame(DATA, 0, stream, &[]).repeat(1_000)
+}
+
 /// A response without a body.
 pub(crate) fn ok(stream: u32) -> Vec<u8> {
     headers(stream, Some(200), &[], true)

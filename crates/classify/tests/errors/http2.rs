@@ -1,12 +1,15 @@
 use futures_util::future::join3;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tidegate_core::Outcome;
+use tokio::time::Duration;
 
 use crate::frames::{
-    self, CANCEL, ENHANCE_YOUR_CALM, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM, begin, go_away, ok,
-    reset,
+    self, CANCEL, ENHANCE_YOUR_CALM, INTERNAL_ERROR, NO_ERROR, REFUSED_STREAM, begin, flood,
+    go_away, nonsense, ok, reset,
 };
 use crate::support::{
-    CONNECTION, End, IN_DOUBT, THROTTLED, UNTOUCHED, assert_says, get_http2, get_hyper,
+    CONNECTION, End, IN_DOUBT, THROTTLED, TIMED_OUT, UNTOUCHED, assert_says, get_http2, get_hyper,
     hyper_http2, untouched,
 };
 
@@ -102,6 +105,25 @@ async fn a_connection_that_ends_with_streams_open_is_an_overload_in_doubt() {
     }
 }
 
+/// The client itself closes the connection then, with a `GOAWAY` of its own.
+#[tokio::test]
+async fn what_is_not_http2_is_a_failure_in_doubt() {
+    let address = frames::answer(1, nonsense(), End::Silence).await;
+    for (client, error) in get_http2(&format!("http://{address}/")).await {
+        assert_says(&*error, Outcome::Failure, IN_DOUBT, client);
+    }
+}
+
+/// The client's own code for it is `ENHANCE_YOUR_CALM`.
+#[tokio::test]
+async fn a_service_that_floods_its_client_is_a_failure_and_not_a_throttle() {
+    let script = [begin(1), flood(1)].concat();
+    let address = frames::answer(1, script, End::Silence).await;
+    for (client, error) in get_http2(&format!("http://{address}/")).await {
+        assert_says(&*error, Outcome::Failure, IN_DOUBT, client);
+    }
+}
+
 #[tokio::test]
 async fn a_body_that_is_reset_says_why_and_is_in_doubt() {
     for (code, outcome) in [
@@ -115,4 +137,16 @@ async fn a_body_that_is_reset_says_why_and_is_in_doubt() {
             assert_says(&*error, outcome, IN_DOUBT, &format!("{client}, {code}"));
         }
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_answers_no_ping_is_a_timeout_in_doubt() {
+    let address = frames::answer(1, Vec::new(), End::Silence).await;
+    let client = Client::builder(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .http2_only(true)
+        .http2_keep_alive_interval(Duration::from_secs(5))
+        .build_http();
+    let error = get_hyper(&client, &format!("http://{address}/")).await;
+    assert_says(&*error.unwrap_err(), TIMED_OUT, IN_DOUBT, "keep alive");
 }

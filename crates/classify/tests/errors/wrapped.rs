@@ -5,6 +5,7 @@ use std::task::{Context, Poll, Waker};
 use http_body_util::BodyExt;
 use tidegate_classify::errors;
 use tidegate_core::{BoxError, Error, Outcome, Refused, RefusedReason};
+use tokio::net::TcpStream;
 use tokio::time::Duration;
 use tower::{Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -100,6 +101,13 @@ async fn a_load_shed_of_ours_says_nothing_of_the_service() {
     assert!(parked.as_mut().poll(&mut nobody).is_pending());
     let error = stack.oneshot(()).await.unwrap_err();
     assert_says(&*error, Outcome::Ignored, UNTOUCHED, "shed");
+}
+
+#[tokio::test]
+async fn an_io_error_says_it_without_a_client() {
+    let error = TcpStream::connect(refused_port()).await.unwrap_err();
+    assert_says(&error, CONNECTION, UNTOUCHED, "as it is");
+    assert_says(&Error::service(error), CONNECTION, UNTOUCHED, "as ours");
 }
 
 #[tokio::test]
