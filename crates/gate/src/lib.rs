@@ -47,12 +47,14 @@
 //! With a pace, a pause or a longest wait the future needs a tokio runtime with time enabled, and
 //! panics where there is none.
 
+mod attend;
 mod handle;
 mod hold;
 mod layer;
 mod response_future;
 mod service;
 
+pub use attend::{Attend, Call};
 pub use handle::GateHandle;
 pub use hold::{Held, Hold, HoldBody, HoldBodyMax, HoldHead};
 pub use layer::GateLayer;

@@ -8,7 +8,7 @@ use tidegate_admission::{Acquire, Permit};
 use tidegate_core::{BoxError, Error};
 use tower_service::Service;
 
-use crate::Hold;
+use crate::Call;
 
 /// The answer of a [`Gate`](crate::Gate): waits for its permit, then for the service below, then
 /// for the response.
@@ -16,11 +16,12 @@ use crate::Hold;
 /// The permit does not stay in a future that is over.
 #[pin_project]
 #[must_use = "nothing happens before it is polled"]
-pub struct ResponseFuture<S: Service<Request>, Request, H> {
-    hold: H,
-    // Above `acquire`, so that a request has left the service before its place is free.
+pub struct ResponseFuture<S: Service<Request>, Request, C> {
+    // Above `call`, and that above `acquire`: a request has left the service, and said so, before its
+    // place is free.
     #[pin]
     state: State<S, Request>,
+    call: Option<C>,
     acquire: Acquire,
 }
 
@@ -36,28 +37,28 @@ enum State<S: Service<Request>, Request> {
     },
 }
 
-impl<S: Service<Request>, Request, H> ResponseFuture<S, Request, H> {
+impl<S: Service<Request>, Request, C> ResponseFuture<S, Request, C> {
     #[inline]
-    pub(crate) fn new(acquire: Acquire, service: S, request: Request, hold: H) -> Self {
+    pub(crate) fn new(acquire: Acquire, service: S, request: Request, call: C) -> Self {
         let state = State::Waiting {
             service,
             request: Some(request),
         };
         Self {
-            hold,
             state,
+            call: Some(call),
             acquire,
         }
     }
 }
 
-impl<S, Request, H> Future for ResponseFuture<S, Request, H>
+impl<S, Request, C> Future for ResponseFuture<S, Request, C>
 where
     S: Service<Request>,
     S::Error: Into<BoxError>,
-    H: Hold<S::Response>,
+    C: Call<S::Response>,
 {
-    type Output = Result<H::Response, Error>;
+    type Output = Result<C::Response, Error>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -72,6 +73,7 @@ where
             }
             let request = request.take().expect("not polled after it was ready");
             this.acquire.sent();
+            this.call.iter_mut().for_each(Call::send);
             let response = service.call(request);
             this.state.set(State::Sent { response });
         }
@@ -79,18 +81,23 @@ where
             unreachable!("it was sent a moment ago");
         };
         let response = ready!(response.poll(context));
+        let call = this.call.take().expect("not polled after it was ready");
         let place = this
             .acquire
             .take_place()
             .expect("not polled after it was ready");
         match response {
-            Ok(response) => Poll::Ready(Ok(this.hold.hold(response, place))),
-            Err(error) => Poll::Ready(Err(Error::service(error))),
+            Ok(response) => Poll::Ready(Ok(call.respond(response, place))),
+            Err(error) => {
+                let error = error.into();
+                call.fail(&*error);
+                Poll::Ready(Err(Error::service(error)))
+            }
         }
     }
 }
 
-impl<S: Service<Request>, Request, H> fmt::Debug for ResponseFuture<S, Request, H> {
+impl<S: Service<Request>, Request, C> fmt::Debug for ResponseFuture<S, Request, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Waiting { .. } => "waiting",

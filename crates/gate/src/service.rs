@@ -4,19 +4,25 @@ use tidegate_admission::Door;
 use tidegate_core::{BoxError, Error};
 use tower_service::Service;
 
-use crate::{GateHandle, Hold, HoldBody, ResponseFuture};
+use crate::{Attend, Call, GateHandle, HoldBody, ResponseFuture};
 
 /// A service behind a gate. See [`GateLayer`](crate::GateLayer).
 #[derive(Clone, Debug)]
-pub struct Gate<S, H = HoldBody> {
+pub struct Gate<S, A = HoldBody> {
     inner: S,
     door: Door,
-    hold: H,
+    attend: A,
 }
 
-impl<S, H> Gate<S, H> {
-    pub(crate) fn new(inner: S, door: Door, hold: H) -> Self {
-        Self { inner, door, hold }
+impl<S, A> Gate<S, A> {
+    /// A service behind this door, with what goes along with each request: what
+    /// [`GateLayer`](crate::GateLayer) makes, for layers that are more than a gate.
+    pub fn new(inner: S, door: Door, attend: A) -> Self {
+        Self {
+            inner,
+            door,
+            attend,
+        }
     }
 
     /// Watches and moves this gate while it runs.
@@ -30,15 +36,15 @@ impl<S, H> Gate<S, H> {
     }
 }
 
-impl<S, H, Request> Service<Request> for Gate<S, H>
+impl<S, A, Request> Service<Request> for Gate<S, A>
 where
     S: Service<Request> + Clone,
     S::Error: Into<BoxError>,
-    H: Hold<S::Response>,
+    A: Attend<Request, S::Response>,
 {
-    type Response = H::Response;
+    type Response = <A::Call as Call<S::Response>>::Response;
     type Error = Error;
-    type Future = ResponseFuture<S, Request, H>;
+    type Future = ResponseFuture<S, Request, A::Call>;
 
     /// Always ready: the future waits, not the service.
     #[inline]
@@ -51,6 +57,7 @@ where
         // The clone has not been polled: its readiness is polled in the future, once it has its
         // permit. Readiness of `self.inner` is never asked for.
         let acquire = self.door.acquire(1);
-        ResponseFuture::new(acquire, self.inner.clone(), request, self.hold.clone())
+        let call = self.attend.call(&request);
+        ResponseFuture::new(acquire, self.inner.clone(), request, call)
     }
 }
