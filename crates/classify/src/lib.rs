@@ -7,7 +7,8 @@
 //! [`HttpClassifier`] knows statuses and can be told what an API means by them, [`GrpcClassifier`]
 //! knows the codes of gRPC, a closure says it all in one place, and with the feature `tower-http`
 //! `FromTowerHttp` takes a classifier that is there already. [`errors`] is what all of them hold of
-//! an error, and tells whether the service did nothing for certain. [`Hints`] are all that its headers say about its limits.
+//! an error, and tells whether the service did nothing for certain. [`Hints`] are all that the
+//! headers say about the service's limits.
 
 mod classify;
 pub mod errors;

@@ -27,12 +27,17 @@ pub use client::Client;
 pub use send_with::{RequestBuilderExt, SendWith};
 pub use tidegate_admission::{Acquire, Door, LeasedPlace, Permit, Place};
 pub use tidegate_body::HookedBody;
-pub use tidegate_classify::{Answer, Classify, Verdict, When};
-pub use tidegate_control::{Aimd, AimdSettings, Bounds, Invalid};
+#[cfg(feature = "tower-http")]
+pub use tidegate_classify::FromTowerHttp;
+pub use tidegate_classify::{
+    Answer, Classify, GrpcClassifier, Hints, HttpClassifier, Profile, RequestHead, ResponseHead,
+    Verdict, When, errors, retry_after,
+};
+pub use tidegate_control::{Aimd, AimdSettings, Bounds, Invalid, Pid, PidSettings, Prober};
 pub use tidegate_core::{
     BoxError, Cause, Change, Controller, Error, InvalidPace, Outcome, Pace, Reason, Refused,
-    RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, littles_law, per, per_hour,
-    per_minute, per_second,
+    RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, chain, littles_law, per,
+    per_hour, per_minute, per_second,
 };
 pub use tidegate_feedback::{Feedback, FeedbackHandle, FeedbackLayer};
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};

@@ -57,6 +57,10 @@ impl RequestBuilderExt for RequestBuilder {
 pub struct SendWith<S: Service<Request>>(#[pin] State<S>);
 
 #[pin_project(project = StateProjection)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a box for each request would cost more than a large future of an invalid one"
+)]
 enum State<S: Service<Request>> {
     Invalid(Option<reqwest::Error>),
     Sent(#[pin] Oneshot<S, Request>),

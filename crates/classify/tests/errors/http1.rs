@@ -6,14 +6,15 @@ use http_body::Frame;
 use http_body_util::{Empty, StreamBody};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use tidegate_classify::{Classify, HttpClassifier, Verdict};
 use tidegate_core::{BoxError, Outcome};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::Duration;
 
 use crate::support::{
-    CONNECTION, End, IN_DOUBT, TIMED_OUT, UNTOUCHED, answer, assert_says, get, get_reqwest,
-    refused_port, reqwest_builder, serve, untouched,
+    CONNECTION, End, IN_DOUBT, THROTTLED, TIMED_OUT, UNTOUCHED, answer, assert_says, get,
+    get_reqwest, refused_port, reqwest_builder, serve, untouched,
 };
 
 #[tokio::test]
@@ -187,4 +188,25 @@ async fn a_status_that_was_made_an_error_says_what_the_status_says() {
     let response = response.get(format!("http://{address}/")).send().await;
     let error = response.unwrap().error_for_status().unwrap_err();
     assert_says(&error, Outcome::Ignored, IN_DOUBT, "404");
+}
+
+#[tokio::test]
+async fn the_heads_of_reqwest_are_read_like_those_of_http() {
+    let head = "HTTP/1.1 403 Forbidden\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
+    let address = answer(head, End::Close).await;
+    let classifier = HttpClassifier::default().on("/search", |search| search.throttled(403));
+    let client = reqwest_builder().build().unwrap();
+    let wait = Some(Duration::from_secs(7));
+    for (path, outcome) in [("search?q=1", THROTTLED), ("users", Outcome::Ignored)] {
+        let request = client.get(format!("http://{address}/{path}")).build();
+        let request = request.unwrap();
+        let mut call = Classify::<_, reqwest::Response>::request(&classifier, &request);
+        let response = client.execute(request).await.unwrap();
+        let when = Classify::<reqwest::Request, _>::response(&classifier, &mut call, &response);
+        assert_eq!(
+            when,
+            Verdict::from(outcome).retry_after(wait).into(),
+            "{path}"
+        );
+    }
 }
