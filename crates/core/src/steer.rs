@@ -1,7 +1,8 @@
 use std::fmt::Debug;
+use std::sync::Arc;
 use std::time::Instant;
 
-use crate::Pace;
+use crate::{Observer, Pace};
 
 /// What everything that can be watched and moved while it runs has in common.
 ///
@@ -27,6 +28,12 @@ pub trait Steer: Debug + Send + Sync {
 
     /// Lets the law move the limit again. Does not end a pause.
     fn resume(&self) {}
+
+    /// Has `observer` hear what the law hears and does, from now on. Without a law there is nothing
+    /// to hear.
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        drop(observer);
+    }
 }
 
 /// How a door stands at one moment. The numbers are read one by one: under load they may be of
@@ -46,6 +53,8 @@ pub struct Snapshot {
     pub pause_until: Option<Instant>,
     /// Whether the law is held.
     pub frozen: bool,
+    /// Whether the law decides without being followed.
+    pub shadow: bool,
     /// Whether it is closed for good.
     pub closed: bool,
 }
@@ -60,6 +69,7 @@ impl Snapshot {
             pace: None,
             pause_until: None,
             frozen: false,
+            shadow: false,
             closed: false,
         }
     }

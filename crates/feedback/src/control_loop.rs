@@ -1,10 +1,10 @@
 use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tidegate_admission::Door;
 use tidegate_classify::Verdict;
-use tidegate_core::{Cause, Controller, Outcome, Sample};
+use tidegate_core::{Cause, Change, Controller, Observer, Outcome, Reason, Sample, Setting};
 
 use crate::patience::Patience;
 use crate::told::Told;
@@ -27,11 +27,19 @@ struct State<L> {
     law: L,
     patience: Patience,
     frozen: bool,
+    shadow: bool,
+    observers: Option<Arc<[Arc<dyn Observer>]>>,
     told: Told,
-    /// Somebody is telling the door.
-    telling: bool,
-    /// The law has moved since.
-    moved: bool,
+    telling: Telling,
+}
+
+/// Whether somebody tells the door what the law asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Telling {
+    Nobody,
+    Somebody,
+    /// Somebody, and there is more to tell since.
+    More,
 }
 
 /// Nanoseconds; half the size of a `Duration`, since each response carries some.
@@ -53,9 +61,10 @@ impl<L: Controller> ControlLoop<L> {
             law,
             patience: Patience::default(),
             frozen: false,
+            shadow: false,
+            observers: None,
             told: Told::nothing(&door),
-            telling: false,
-            moved: false,
+            telling: Telling::Nobody,
         };
         let this = Self {
             state: Mutex::new(state),
@@ -119,10 +128,14 @@ impl<L: Controller> ControlLoop<L> {
         if sample.outcome.is_success() {
             state.patience.succeeded(time);
         }
-        if state.frozen {
-            return;
-        }
-        self.step(state, now, |law| law.on_sample(now, &sample).is_some());
+        let frozen = state.frozen;
+        self.step(state, now, Some(&sample), |law| {
+            if frozen {
+                None
+            } else {
+                law.on_sample(now, &sample)
+            }
+        });
     }
 
     /// Its caller gave up before its outcome was known.
@@ -140,11 +153,25 @@ impl<L: Controller> ControlLoop<L> {
     /// Looks at the law, or changes it.
     pub(crate) fn law<T>(&self, change: impl FnOnce(&mut L) -> T) -> T {
         let mut result = None;
-        self.step(self.lock(), now(), |law| {
+        self.step(self.lock(), now(), None, |law| {
+            let from = law.setting();
             result = Some(change(law));
-            true
+            let to = law.setting();
+            let reason = Reason::Manual;
+            (from != to).then_some(Change { from, to, reason })
         });
         result.expect("a step calls what it is given")
+    }
+
+    /// What the law asks for.
+    pub(crate) fn setting(&self) -> Setting {
+        self.lock().law.setting()
+    }
+
+    pub(crate) fn observe(&self, observer: Arc<dyn Observer>) {
+        let mut state = self.lock();
+        let known = state.observers.iter().flat_map(|known| known.iter());
+        state.observers = Some(known.cloned().chain([observer]).collect());
     }
 
     pub(crate) fn freeze(&self) {
@@ -152,47 +179,93 @@ impl<L: Controller> ControlLoop<L> {
     }
 
     pub(crate) fn resume(&self) {
-        self.lock().frozen = false;
-        self.law(|_| ());
+        let mut state = self.lock();
+        state.frozen = false;
+        self.follow(&mut state, now());
+        self.tell(state);
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
         self.lock().frozen
     }
 
-    /// Steps the law, and does at the door what it asks for if it has moved.
+    /// Whether the law decides without being followed.
+    pub(crate) fn set_shadow(&self, shadow: bool) {
+        let mut state = self.lock();
+        state.shadow = shadow;
+        self.tell(state);
+        if shadow {
+            self.door.end_pause();
+        }
+    }
+
+    pub(crate) fn is_shadow(&self) -> bool {
+        self.lock().shadow
+    }
+
+    /// Steps the law, does at the door what it asks for if it has moved, and lets others hear of it.
     fn step<'a>(
         &'a self,
         mut state: MutexGuard<'a, State<L>>,
         now: Instant,
-        step: impl FnOnce(&mut L) -> bool,
+        sample: Option<&Sample>,
+        step: impl FnOnce(&mut L) -> Option<Change>,
     ) {
-        // Somebody else has moved the door: the law goes on from there.
-        let limit = self.door.limit();
-        if limit != state.told.limit && !state.telling {
-            state.told.limit = limit;
-            state.law.move_to(now, limit as f64);
+        let observers = state.observers.clone();
+        let by_hand = self.follow(&mut state, now);
+        let by_law = step(&mut state.law);
+        match by_law {
+            Some(_) if !state.frozen => self.tell(state),
+            _ => drop(state),
         }
-        if step(&mut state.law) && !state.frozen {
-            self.tell(state);
+        for observer in observers.iter().flat_map(|observers| observers.iter()) {
+            sample
+                .into_iter()
+                .for_each(|sample| observer.on_sample(now, sample));
+            let changes = by_hand.iter().chain(&by_law);
+            changes.for_each(|change| observer.on_change(now, change));
         }
     }
 
+    /// Somebody else has moved the door: the law goes on from there.
+    fn follow(&self, state: &mut State<L>, now: Instant) -> Option<Change> {
+        let limit = self.door.limit();
+        let told = limit == state.told.limit || state.telling != Telling::Nobody;
+        if told || state.shadow || state.frozen {
+            return None;
+        }
+        state.told.limit = limit;
+        let from = state.law.setting();
+        state.law.move_to(now, limit as f64);
+        let to = state.law.setting();
+        let reason = Reason::Manual;
+        Some(Change { from, to, reason })
+    }
+
     fn tell<'a>(&'a self, mut state: MutexGuard<'a, State<L>>) {
-        state.moved = true;
-        if mem::replace(&mut state.telling, true) {
+        if state.telling != Telling::Nobody {
+            state.telling = Telling::More;
             return;
         }
-        let telling = Telling(self);
-        while mem::take(&mut state.moved) {
-            let (told, setting) = (state.told, state.law.setting());
+        let teller = Teller(self);
+        loop {
+            state.telling = Telling::Somebody;
+            let told = state.told;
+            let setting = if state.shadow {
+                Setting::limit(f64::INFINITY)
+            } else {
+                state.law.setting()
+            };
             drop(state);
             let told = told.and_now(&setting, &self.door);
             state = self.lock();
             state.told = told;
+            if state.telling == Telling::Somebody {
+                break;
+            }
         }
-        state.telling = false;
-        mem::forget(telling);
+        state.telling = Telling::Nobody;
+        mem::forget(teller);
     }
 
     #[inline]
@@ -219,12 +292,12 @@ impl<L> ControlLoop<L> {
     }
 }
 
-/// Somebody is telling the door, which wakes those who wait: if a waker panics, the next one may.
-struct Telling<'a, L>(&'a ControlLoop<L>);
+/// Tells the door, which wakes those who wait: if a waker panics, the next one may tell it.
+struct Teller<'a, L>(&'a ControlLoop<L>);
 
-impl<L> Drop for Telling<'_, L> {
+impl<L> Drop for Teller<'_, L> {
     fn drop(&mut self) {
-        self.0.lock().telling = false;
+        self.0.lock().telling = Telling::Nobody;
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tidegate_admission::Door;
-use tidegate_core::{Controller, Pace, Snapshot, Steer};
+use tidegate_core::{Controller, Observer, Pace, Setting, Snapshot, Steer};
 
 use crate::control_loop::ControlLoop;
 
@@ -59,6 +59,23 @@ impl<L: Controller> FeedbackHandle<L> {
     pub fn is_frozen(&self) -> bool {
         self.0.is_frozen()
     }
+
+    /// Whether the law decides without being followed: nothing waits for its limit, its pace or its
+    /// pause, and what it asks for is in [`setting`](Self::setting) and in what observers hear. A pace
+    /// of the user's stays in force. Back from it, the law is followed from where it then is.
+    pub fn shadow(&self, shadow: bool) {
+        self.0.set_shadow(shadow);
+    }
+
+    /// Whether the law is not followed.
+    pub fn is_shadow(&self) -> bool {
+        self.0.is_shadow()
+    }
+
+    /// What the law asks for, to a fraction of a request.
+    pub fn setting(&self) -> Setting {
+        self.0.setting()
+    }
 }
 
 impl<L> FeedbackHandle<L> {
@@ -79,6 +96,7 @@ impl<L: Controller> Steer for FeedbackHandle<L> {
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.0.door().snapshot();
         snapshot.frozen = self.0.is_frozen();
+        snapshot.shadow = self.0.is_shadow();
         snapshot
     }
 
@@ -100,6 +118,10 @@ impl<L: Controller> Steer for FeedbackHandle<L> {
 
     fn resume(&self) {
         self.0.resume();
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        self.0.observe(observer);
     }
 }
 

@@ -4,17 +4,18 @@ use std::time::Duration;
 
 use tidegate_admission::Door;
 use tidegate_core::Controller;
+use tidegate_gate::{HoldBody, HoldHead};
 use tower_layer::Layer;
 
 use crate::call::Shared;
 use crate::control_loop::ControlLoop;
-use crate::{Feedback, FeedbackHandle, WatchBody, WatchHead};
+use crate::{Feedback, FeedbackHandle};
 
 /// Lets a law move a door from what the responses say. Place it right below the gate of that door.
 ///
 /// There is one law for each `new`: clones of the layer and all services that it makes share it, and
 /// the settings below are those of the loop.
-pub struct FeedbackLayer<C, L, W = WatchBody> {
+pub struct FeedbackLayer<C, L, W = HoldBody> {
     shared: Arc<Shared<C, L>>,
     watch: W,
 }
@@ -32,16 +33,16 @@ impl<C, L: Controller> FeedbackLayer<C, L> {
         };
         Self {
             shared: Arc::new(shared),
-            watch: WatchBody,
+            watch: HoldBody,
         }
     }
 
     /// Looks at the head of a response alone: the form for services whose response has no body.
     #[must_use]
-    pub fn watch_head(self) -> FeedbackLayer<C, L, WatchHead> {
+    pub fn hold_head(self) -> FeedbackLayer<C, L, HoldHead> {
         FeedbackLayer {
             shared: self.shared,
-            watch: WatchHead,
+            watch: HoldHead,
         }
     }
 }

@@ -57,6 +57,7 @@
 //! service's answer. Moving the limit by hand is fine, through any handle: the law goes on from
 //! there.
 
+mod adaptive;
 mod call;
 mod control_loop;
 mod handle;
@@ -67,9 +68,10 @@ mod service;
 mod told;
 mod watch;
 
+pub use adaptive::{AdaptiveLayer, Observed, Observing};
 pub use call::Call;
 pub use handle::FeedbackHandle;
 pub use layer::FeedbackLayer;
 pub use response_future::ResponseFuture;
 pub use service::Feedback;
-pub use watch::{Watch, WatchBody, WatchHead};
+pub use watch::Watch;

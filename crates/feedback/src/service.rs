@@ -4,13 +4,14 @@ use std::task::{Context, Poll};
 
 use tidegate_classify::Classify;
 use tidegate_core::{BoxError, Controller, Error};
+use tidegate_gate::HoldBody;
 use tower_service::Service;
 
 use crate::call::Shared;
-use crate::{Call, FeedbackHandle, ResponseFuture, Watch, WatchBody};
+use crate::{Call, FeedbackHandle, ResponseFuture, Watch};
 
 /// A service whose answers a law learns from. See [`FeedbackLayer`](crate::FeedbackLayer).
-pub struct Feedback<S, C, L, W = WatchBody> {
+pub struct Feedback<S, C, L, W = HoldBody> {
     inner: S,
     shared: Arc<Shared<C, L>>,
     watch: W,

@@ -1,10 +1,11 @@
 use tidegate_body::AttachHook;
 use tidegate_classify::Classify;
 use tidegate_core::Controller;
+use tidegate_gate::{HoldBody, HoldBodyMax, HoldHead};
 
 use crate::Call;
 
-/// Until when a response is watched, once its head is there.
+/// Until when a response is watched, once its head is there: as long as its place is held.
 pub trait Watch<R, K>: Clone {
     /// What the caller gets.
     type Response;
@@ -13,15 +14,7 @@ pub trait Watch<R, K>: Clone {
     fn watch(&self, response: R, call: K) -> Self::Response;
 }
 
-/// Until its body ends, fails or is dropped. The default.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WatchBody;
-
-/// Its head alone: the form for services whose response has no body.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WatchHead;
-
-impl<R: AttachHook<K>, K> Watch<R, K> for WatchBody {
+impl<R: AttachHook<K>, K> Watch<R, K> for HoldBody {
     type Response = R::Output;
 
     #[inline]
@@ -30,7 +23,15 @@ impl<R: AttachHook<K>, K> Watch<R, K> for WatchBody {
     }
 }
 
-impl<Req, R, C, L> Watch<R, Call<Req, R, C, L>> for WatchHead
+impl<R: AttachHook<K>, K> Watch<R, K> for HoldBodyMax {
+    type Response = R::Output;
+
+    fn watch(&self, response: R, call: K) -> R::Output {
+        HoldBody.watch(response, call)
+    }
+}
+
+impl<Req, R, C, L> Watch<R, Call<Req, R, C, L>> for HoldHead
 where
     C: Classify<Req, R>,
     L: Controller,

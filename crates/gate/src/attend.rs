@@ -2,7 +2,7 @@ use std::error::Error;
 
 use tidegate_admission::Place;
 
-use crate::Hold;
+use crate::{Hold, HoldBody, HoldBodyMax, HoldHead};
 
 /// What goes along with each request through a [`Gate`](crate::Gate).
 ///
@@ -32,26 +32,39 @@ pub trait Call<Res> {
     fn fail(self, error: &(dyn Error + 'static));
 }
 
-impl<Req, Res, H: Hold<Res>> Attend<Req, Res> for H {
-    type Call = H;
+/// One by one: for all that hold at once would leave no room for others that attend.
+macro_rules! attend_by_holding {
+    ($($hold:ty),*) => {$(
+        impl<Req, Res> Attend<Req, Res> for $hold
+        where
+            $hold: Hold<Res>,
+        {
+            type Call = $hold;
 
-    #[inline]
-    fn call(&self, _request: &Req) -> H {
-        self.clone()
-    }
+            #[inline]
+            fn call(&self, _request: &Req) -> $hold {
+                self.clone()
+            }
+        }
+
+        impl<Res> Call<Res> for $hold
+        where
+            $hold: Hold<Res>,
+        {
+            type Response = <$hold as Hold<Res>>::Response;
+
+            #[inline]
+            fn send(&mut self) {}
+
+            #[inline]
+            fn respond(self, response: Res, place: Place) -> Self::Response {
+                self.hold(response, place)
+            }
+
+            #[inline]
+            fn fail(self, _error: &(dyn Error + 'static)) {}
+        }
+    )*};
 }
 
-impl<Res, H: Hold<Res>> Call<Res> for H {
-    type Response = H::Response;
-
-    #[inline]
-    fn send(&mut self) {}
-
-    #[inline]
-    fn respond(self, response: Res, place: Place) -> H::Response {
-        self.hold(response, place)
-    }
-
-    #[inline]
-    fn fail(self, _error: &(dyn Error + 'static)) {}
-}
+attend_by_holding!(HoldBody, HoldBodyMax, HoldHead);

@@ -18,7 +18,14 @@ pub struct HoldBody;
 
 /// The same, but not for longer than this.
 #[derive(Clone, Copy, Debug)]
-pub struct HoldBodyMax(pub(crate) Duration);
+pub struct HoldBodyMax(Duration);
+
+impl HoldBodyMax {
+    /// No longer than `longest` from the head on.
+    pub fn new(longest: Duration) -> Self {
+        Self(longest)
+    }
+}
 
 /// Until the head of the response is there: tower's meaning, and the form for services whose
 /// response has no body.

@@ -63,7 +63,7 @@ impl GateLayer {
     pub fn hold_body_max(self, longest: Duration) -> GateLayer<HoldBodyMax> {
         GateLayer {
             door: self.door,
-            hold: HoldBodyMax(longest),
+            hold: HoldBodyMax::new(longest),
         }
     }
 }

@@ -87,7 +87,7 @@ async fn a_service_without_a_body_is_watched_at_its_head() {
         Ok(_) => Outcome::Success,
         Err(_) => Outcome::Ignored,
     };
-    let feedback = FeedbackLayer::new(classifier, law.clone(), gate.handle()).watch_head();
+    let feedback = FeedbackLayer::new(classifier, law.clone(), gate.handle()).hold_head();
     let stack = ServiceBuilder::new()
         .layer(gate)
         .layer(feedback)

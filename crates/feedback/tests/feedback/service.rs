@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 use http::Request;
 use tidegate_admission::Door;
 use tidegate_control::Aimd;
-use tidegate_feedback::{Feedback, FeedbackLayer, ResponseFuture, WatchBody};
+use tidegate_feedback::{Feedback, FeedbackLayer, ResponseFuture};
+use tidegate_gate::HoldBody;
 use tower::{Layer, Service, ServiceExt};
 
 use crate::support::{Answered, Classifier, by_status, request, respond};
@@ -64,5 +65,5 @@ fn a_stack_is_clone_send_and_sync_and_its_future_send() {
     fn future<T: Send + 'static>() {}
     stack::<Feedback<Shy, Classifier, Aimd>>();
     stack::<FeedbackLayer<Classifier, Aimd>>();
-    future::<ResponseFuture<Shy, Request<()>, Classifier, Aimd, WatchBody>>();
+    future::<ResponseFuture<Shy, Request<()>, Classifier, Aimd, HoldBody>>();
 }
