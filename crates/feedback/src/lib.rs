@@ -74,4 +74,5 @@ pub use handle::FeedbackHandle;
 pub use layer::FeedbackLayer;
 pub use response_future::ResponseFuture;
 pub use service::Feedback;
+pub use tidegate_admission::Door;
 pub use watch::Watch;

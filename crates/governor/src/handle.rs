@@ -1,0 +1,107 @@
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tidegate_control::{Invalid, Pid, PidSettings};
+use tidegate_core::{Observer, Pace, Snapshot, Steer};
+use tidegate_feedback::FeedbackHandle;
+
+/// Watches and moves a governor while it runs: bumpless, and in force when the method returns.
+///
+/// It is also the [`FeedbackHandle`], and through that the [`Door`](tidegate_feedback::Door):
+/// everything that can be read or moved there can be here. A clone is the same governor.
+#[derive(Clone, Debug)]
+pub struct GovernorHandle(FeedbackHandle<Pid>);
+
+impl GovernorHandle {
+    pub(crate) fn new(handle: FeedbackHandle<Pid>) -> Self {
+        Self(handle)
+    }
+
+    /// What moves it now.
+    pub fn settings(&self) -> PidSettings {
+        self.law(|law| law.settings())
+    }
+
+    /// See [`PidSettings::setpoint`].
+    ///
+    /// # Errors
+    ///
+    /// If it is out of its range; then nothing changes.
+    pub fn set_setpoint(&self, setpoint: f64) -> Result<(), Invalid> {
+        self.set(|settings| settings.setpoint = setpoint)
+    }
+
+    /// See [`PidSettings::kp`] and its neighbours.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is out of its range; then nothing changes.
+    pub fn set_gains(&self, kp: f64, ki: f64, kd: f64) -> Result<(), Invalid> {
+        self.set(|settings| (settings.kp, settings.ki, settings.kd) = (kp, ki, kd))
+    }
+
+    /// The least limit.
+    ///
+    /// # Errors
+    ///
+    /// If it is 0 or above the greatest; then nothing changes.
+    pub fn set_min_limit(&self, min: usize) -> Result<(), Invalid> {
+        self.set(|settings| settings.min = min)
+    }
+
+    /// The greatest limit.
+    ///
+    /// # Errors
+    ///
+    /// If it is below the least; then nothing changes.
+    pub fn set_max_limit(&self, max: usize) -> Result<(), Invalid> {
+        self.set(|settings| settings.max = max)
+    }
+
+    fn set(&self, change: impl FnOnce(&mut PidSettings)) -> Result<(), Invalid> {
+        self.law(|law| {
+            let mut settings = law.settings();
+            change(&mut settings);
+            law.set(settings)
+        })
+    }
+}
+
+impl Deref for GovernorHandle {
+    type Target = FeedbackHandle<Pid>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl Steer for GovernorHandle {
+    fn snapshot(&self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    fn set_limit(&self, limit: usize) {
+        Steer::set_limit(&self.0, limit);
+    }
+
+    fn set_pace(&self, pace: Option<Pace>) {
+        Steer::set_pace(&self.0, pace);
+    }
+
+    fn pause_until(&self, until: Instant) {
+        Steer::pause_until(&self.0, until);
+    }
+
+    fn freeze(&self) {
+        self.0.freeze();
+    }
+
+    fn resume(&self) {
+        self.0.resume();
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        self.0.observe(observer);
+    }
+}
