@@ -41,6 +41,7 @@ pub use tidegate_core::{
 };
 pub use tidegate_feedback::{Feedback, FeedbackHandle, FeedbackLayer};
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
+pub use tidegate_rate::{Cost, Rate, RateHandle, RateLayer};
 
 /// The stacks of the README compile.
 #[cfg(doctest)]
