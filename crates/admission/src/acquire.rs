@@ -67,12 +67,16 @@ impl Acquire {
                 return Poll::Ready(Ok(()));
             }
         }
-        self.poll_slow(context.waker(), false)
+        self.poll_slow(context.waker(), None)
     }
 
-    /// The same for a thread that parks, and keeps the time where nobody else does.
-    pub(crate) fn poll_in_thread(&mut self, waker: &Waker) -> Poll<Result<(), Box<Refused>>> {
-        self.poll_slow(waker, true)
+    /// The same for a thread that parks, until then, and keeps the time where nobody else does.
+    pub(crate) fn poll_in_thread(
+        &mut self,
+        waker: &Waker,
+        until: u64,
+    ) -> Poll<Result<(), Box<Refused>>> {
+        self.poll_slow(waker, Some(until))
     }
 
     /// While it waits.
@@ -117,7 +121,12 @@ impl Acquire {
 
     #[cold]
     #[inline(never)]
-    fn poll_slow(&mut self, waker: &Waker, thread: bool) -> Poll<Result<(), Box<Refused>>> {
+    fn poll_slow(
+        &mut self,
+        waker: &Waker,
+        thread_until: Option<u64>,
+    ) -> Poll<Result<(), Box<Refused>>> {
+        let thread = thread_until.is_some();
         let door = self
             .door
             .as_ref()
@@ -135,6 +144,7 @@ impl Acquire {
                 cost: self.tokens,
                 waker: Some(waker),
                 thread,
+                until: thread_until.unwrap_or(u64::MAX),
             };
             let (entered, effects) = inner.admission.enter(request, || inner.now());
             let entered = match entered {

@@ -44,6 +44,8 @@ pub(crate) struct Request<'a> {
     pub(crate) waker: Option<&'a Waker>,
     /// Whether a thread parks rather than a task.
     pub(crate) thread: bool,
+    /// It would not wait longer than until then; `u64::MAX` if it would.
+    pub(crate) until: u64,
 }
 
 /// What became of one that asked to enter.
@@ -73,8 +75,17 @@ enum Blocked {
 
 impl<P: Primitives> Admission<P> {
     pub(crate) fn new(limit: usize) -> Self {
+        Self::of(Word::new(limit))
+    }
+
+    /// Without a limit: a pace and a pause alone.
+    pub(crate) fn uncounted() -> Self {
+        Self::of(Word::uncounted())
+    }
+
+    fn of(word: Word) -> Self {
         Self {
-            word: P::Word::new(Word::new(limit).0),
+            word: P::Word::new(word.0),
             bucket: Bucket::new(),
             queue: P::Lock::new(Queue::default()),
         }
@@ -87,7 +98,10 @@ impl<P: Primitives> Admission<P> {
         let mut word = self.word.load(Relaxed);
         loop {
             if Word(word).is_slow() || !Word(word).has_room() {
-                return None;
+                if Word(word).counts() {
+                    return None;
+                }
+                return self.try_enter_uncounted(cost, now);
             }
             match self
                 .word
@@ -108,11 +122,32 @@ impl<P: Primitives> Admission<P> {
         None
     }
 
+    /// Where there is no limit there is nothing to change but the bucket.
+    ///
+    /// What a pause or a waiter changes meanwhile is not seen: it has entered before.
+    #[inline]
+    fn try_enter_uncounted(&self, cost: u32, now: impl Fn() -> u64) -> Option<Entry> {
+        let word = Word(self.word.load(Acquire));
+        if word.is_slow() {
+            return None;
+        }
+        if !word.is_paced() {
+            return Some(Entry { tokens: 0 });
+        }
+        let now = now();
+        let taken = self.bucket.take(cost, now, now);
+        taken.is_ok().then_some(Entry { tokens: cost })
+    }
+
     /// Leaves. Returns whether [`leave_slow`](Self::leave_slow) must follow, and with which place.
     #[inline]
     #[must_use]
     pub(crate) fn leave(&self) -> Option<Spare> {
-        if Word(self.word.load(Relaxed)).is_slow() {
+        let word = Word(self.word.load(Relaxed));
+        if !word.counts() {
+            return None;
+        }
+        if word.is_slow() {
             return Some(Spare(true));
         }
         Word(self.word.fetch_sub(ONE, Release))
@@ -159,7 +194,7 @@ impl<P: Primitives> Admission<P> {
         // the fast path had taken it and found no tokens.
         let waits = queue.ring.waiting() > 0
             && queue.blocked_until.is_none()
-            && !Word(self.word.load(Relaxed)).has_room();
+            && Word(self.word.load(Relaxed)).is_full();
         let ticket = queue
             .ring
             .push(request.cost, deadline, request.thread, waker);
@@ -192,6 +227,7 @@ impl<P: Primitives> Admission<P> {
         deadline: u64,
         now: &impl Fn() -> u64,
     ) -> Option<Refusal> {
+        let deadline = deadline.min(request.until);
         let why = if request.waker.is_none() {
             Why::NoRoom
         } else if queue.ring.waiting() > queue.max_queue {
@@ -269,7 +305,7 @@ impl<P: Primitives> Admission<P> {
     pub(crate) fn cancel(&self, ticket: &Ticket<P>, now: impl Fn() -> u64) -> Effects {
         let (waker, mut effects) = self.locked(now, |this, queue| {
             if let Some(entry) = ticket.take(State::Gone) {
-                this.word.fetch_sub(ONE, Release);
+                this.uncount(1);
                 this.refund(u64::from(entry.tokens));
             }
             queue.ring.remove(ticket, State::Gone)
@@ -289,7 +325,7 @@ impl<P: Primitives> Admission<P> {
         if queue.tick.is_some_and(|at| at <= time) {
             queue.tick = None;
             let (places, tokens) = queue.granted.tick();
-            self.word.fetch_sub(places * ONE, Release);
+            self.uncount(places);
             self.refund(tokens);
             // Where one does not come, those behind it may not come either, and to try them one
             // after the other takes as long for each. All are called: who comes is in its old place.
@@ -458,7 +494,7 @@ impl<P: Primitives> Admission<P> {
             }
         }
         if spare.0 {
-            self.word.fetch_sub(ONE, Release);
+            self.uncount(1);
         }
     }
 
@@ -486,7 +522,7 @@ impl<P: Primitives> Admission<P> {
         match self.bucket.take(cost, now, since) {
             Ok(()) => Ok(Entry { tokens: cost }),
             Err(Dry::Until(at)) => {
-                self.word.fetch_sub(ONE, Release);
+                self.uncount(1);
                 Err(Blocked::Dry(at))
             }
             Err(Dry::Changing) => {
@@ -503,6 +539,9 @@ impl<P: Primitives> Admission<P> {
         now: &impl Fn() -> u64,
     ) -> Result<(), Blocked> {
         let mut word = self.word.load(Relaxed);
+        if !Word(word).counts() {
+            return Ok(());
+        }
         loop {
             if spare.0 && Word(word).in_flight() <= Word(word).limit() {
                 spare.0 = false;
@@ -513,7 +552,7 @@ impl<P: Primitives> Admission<P> {
                 if freed == 0 {
                     return Err(Blocked::Full);
                 }
-                self.word.fetch_sub(freed * ONE, Release);
+                self.uncount(freed);
                 word = self.word.load(Relaxed);
                 continue;
             }
@@ -526,6 +565,13 @@ impl<P: Primitives> Admission<P> {
                 Ok(_) => return Ok(()),
                 Err(changed) => word = changed,
             }
+        }
+    }
+
+    /// So many places are free again.
+    fn uncount(&self, places: u64) {
+        if Word(self.word.load(Relaxed)).counts() {
+            self.word.fetch_sub(places * ONE, Release);
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tidegate_core::{Refused, RefusedReason};
 
-use crate::door::{Door, Inner};
+use crate::door::{Door, Inner, saturating_nanos};
 use crate::permit::Permit;
 
 struct Unpark(Thread);
@@ -26,22 +26,20 @@ pub(crate) fn acquire(
 ) -> Result<Permit, Refused> {
     let inner = door.inner();
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let deadline = timeout.map(|timeout| {
-        inner
-            .now()
-            .saturating_add(u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX))
+    let deadline = timeout.map_or(u64::MAX, |timeout| {
+        inner.now().saturating_add(saturating_nanos(timeout))
     });
     // Dropped in the other order: it leaves the queue, and then passes on the time.
     let mut thread = Counted::new(inner);
     let mut acquire = door.acquire(cost);
     loop {
-        match acquire.poll_in_thread(&waker) {
+        match acquire.poll_in_thread(&waker, deadline) {
             Poll::Ready(Ok(())) => return Ok(acquire.take().expect("it has entered")),
-            Poll::Ready(Err(refused)) => return Err(*refused),
+            Poll::Ready(Err(refused)) => return Err(within(timeout, *refused)),
             Poll::Pending => thread.waited = true,
         }
         let now = inner.now();
-        if deadline.is_some_and(|deadline| deadline <= now) {
+        if deadline <= now {
             let max_wait = timeout.unwrap_or_default();
             return Err(Refused::new(
                 inner.by(),
@@ -61,11 +59,19 @@ pub(crate) fn acquire(
             inner.on_timer();
             continue;
         }
-        match event.into_iter().chain(deadline).min() {
-            Some(at) => std::thread::park_timeout(Duration::from_nanos(at - now)),
-            None => std::thread::park(),
+        match event.unwrap_or(u64::MAX).min(deadline) {
+            u64::MAX => std::thread::park(),
+            at => std::thread::park_timeout(Duration::from_nanos(at - now)),
         }
     }
+}
+
+/// The wait that was too long is its own, if that is shorter than the door's.
+fn within(timeout: Option<Duration>, mut refused: Refused) -> Refused {
+    if let RefusedReason::WaitTooLong { max_wait } = &mut refused.reason {
+        *max_wait = timeout.map_or(*max_wait, |timeout| timeout.min(*max_wait));
+    }
+    refused
 }
 
 /// Counts a thread while it may wait.

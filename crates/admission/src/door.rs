@@ -64,8 +64,30 @@ impl Door {
     #[track_caller]
     pub fn new(by: &'static str, limit: usize) -> Self {
         assert!(limit > 0, "a limit is at least 1");
+        Self::of(by, Admission::new(limit))
+    }
+
+    /// A door without a limit, for a pace and pauses alone.
+    ///
+    /// Those inside are not counted, so that a permit holds no place and to enter costs a
+    /// compare-and-swap less. No limit can be set later.
+    ///
+    /// ```
+    /// use tidegate_admission::Door;
+    /// use tidegate_core::per_second;
+    ///
+    /// let door = Door::without_limit("rate");
+    /// door.set_pace(Some(per_second(50.0).burst(2)));
+    /// let taken: Vec<_> = (0..3).map(|_| door.try_acquire(1).is_ok()).collect();
+    /// assert_eq!(taken, [true, true, false]);
+    /// ```
+    pub fn without_limit(by: &'static str) -> Self {
+        Self::of(by, Admission::uncounted())
+    }
+
+    fn of(by: &'static str, admission: Admission<Std>) -> Self {
         Self(Arc::new_cyclic(|this| Inner {
-            admission: Admission::new(limit),
+            admission,
             origin: now(),
             by,
             timer: Timer::default(),
@@ -109,6 +131,23 @@ impl Door {
         }
     }
 
+    /// `cost` tokens now, or none: [`try_acquire`](Self::try_acquire) without the place, which is free
+    /// again at once. Returns how many it took.
+    ///
+    /// # Errors
+    ///
+    /// If there is no room now, or the door is closed.
+    #[inline]
+    pub fn try_charge(&self, cost: u32) -> Result<u32, Refused> {
+        match self.0.admission.try_enter(cost, || self.0.now()) {
+            Some(entry) => {
+                self.0.leave();
+                Ok(entry.tokens)
+            }
+            None => self.try_acquire_slow(cost).map(|permit| permit.tokens()),
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn try_acquire_slow(&self, cost: u32) -> Result<Permit, Refused> {
@@ -116,6 +155,7 @@ impl Door {
             cost,
             waker: None,
             thread: false,
+            until: u64::MAX,
         };
         let (entered, effects) = self.0.admission.enter(request, || self.0.now());
         let entered = match entered {
@@ -129,7 +169,8 @@ impl Door {
 
     /// A place inside, for a thread: it parks until it may enter, at most for `timeout`.
     ///
-    /// It stands in the same queue as those that [`acquire`](Self::acquire). Not for use in a task:
+    /// It stands in the same queue as those that [`acquire`](Self::acquire). If it cannot be served
+    /// within `timeout`, as far as pace and pause tell, it is refused at once. Not for use in a task:
     /// it blocks the thread.
     ///
     /// # Errors
@@ -143,12 +184,13 @@ impl Door {
         crate::blocking::acquire(self, cost, timeout)
     }
 
-    /// How many may be inside.
+    /// How many may be inside; `usize::MAX` where there is no limit.
     pub fn limit(&self) -> usize {
         self.0.admission.word().limit()
     }
 
-    /// Moves the limit; 0 is taken as 1, and at most [`MAX_LIMIT`](Self::MAX_LIMIT).
+    /// Moves the limit; 0 is taken as 1, and at most [`MAX_LIMIT`](Self::MAX_LIMIT). Does nothing
+    /// where there is none.
     ///
     /// Below what is in flight it is honoured by not admitting; raised, it lets in as many as fit.
     pub fn set_limit(&self, limit: usize) {
@@ -156,7 +198,7 @@ impl Door {
         self.0.apply(effects);
     }
 
-    /// How many are inside.
+    /// How many are inside; 0 where there is no limit.
     pub fn in_flight(&self) -> usize {
         self.0.admission.word().in_flight()
     }
@@ -204,6 +246,17 @@ impl Door {
         self.0
             .admission
             .with_queue(|queue| queue.max_queue = max_queue);
+    }
+
+    /// How many may wait at most; `usize::MAX` where there is no bound.
+    pub fn max_queue(&self) -> usize {
+        self.0.admission.with_queue(|queue| queue.max_queue)
+    }
+
+    /// How long one may wait at most.
+    pub fn max_wait(&self) -> Option<Duration> {
+        let max_wait = self.0.admission.with_queue(|queue| queue.max_wait);
+        (max_wait != u64::MAX).then(|| Duration::from_nanos(max_wait))
     }
 
     /// How long one may wait at most. Default: for ever.
@@ -409,7 +462,7 @@ fn now() -> Instant {
 
 /// In 64 bits: `Duration::as_nanos` multiplies in 128, on the way of every request that has a pace.
 #[inline]
-fn saturating_nanos(duration: Duration) -> u64 {
+pub(crate) fn saturating_nanos(duration: Duration) -> u64 {
     let seconds = duration.as_secs().saturating_mul(1_000_000_000);
     seconds.saturating_add(u64::from(duration.subsec_nanos()))
 }

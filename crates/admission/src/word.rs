@@ -4,6 +4,8 @@
 ///  63    62     61 … 32   31 … 0
 /// slow  paced    limit    in flight
 /// ```
+///
+/// A limit of 0: there is none, and nobody is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word(pub(crate) u64);
 
@@ -23,7 +25,18 @@ pub(crate) const MAX_LIMIT: usize = LIMIT_BITS as usize;
 
 impl Word {
     pub(crate) fn new(limit: usize) -> Self {
-        Self(0).with_limit(limit)
+        Self(Self::bits(limit))
+    }
+
+    /// Without a limit: those inside are not counted.
+    pub(crate) fn uncounted() -> Self {
+        Self(0)
+    }
+
+    /// Whether those inside are counted.
+    #[inline]
+    pub(crate) fn counts(self) -> bool {
+        self.0 >> LIMIT_SHIFT & LIMIT_BITS != 0
     }
 
     #[inline]
@@ -36,9 +49,13 @@ impl Word {
         self.0 & PACED != 0
     }
 
+    /// `usize::MAX` where there is none.
     #[inline]
     pub(crate) fn limit(self) -> usize {
-        (self.0 >> LIMIT_SHIFT & LIMIT_BITS) as usize
+        match self.0 >> LIMIT_SHIFT & LIMIT_BITS {
+            0 => usize::MAX,
+            limit => limit as usize,
+        }
     }
 
     #[inline]
@@ -46,15 +63,28 @@ impl Word {
         (self.0 & IN_FLIGHT_BITS) as usize
     }
 
+    /// Whether one more may be counted.
     #[inline]
     pub(crate) fn has_room(self) -> bool {
-        self.in_flight() < self.limit()
+        self.in_flight() < (self.0 >> LIMIT_SHIFT & LIMIT_BITS) as usize
     }
 
-    /// A limit of 0 is taken as 1, one above [`MAX_LIMIT`] as that.
+    /// Whether there is a limit that has been reached.
+    pub(crate) fn is_full(self) -> bool {
+        self.counts() && !self.has_room()
+    }
+
+    /// A limit of 0 is taken as 1, one above [`MAX_LIMIT`] as that. Where there is none, none comes.
     pub(crate) fn with_limit(self, limit: usize) -> Self {
-        let limit = limit.clamp(1, MAX_LIMIT) as u64;
-        Self(self.0 & !(LIMIT_BITS << LIMIT_SHIFT) | limit << LIMIT_SHIFT)
+        if self.counts() {
+            Self(self.0 & !(LIMIT_BITS << LIMIT_SHIFT) | Self::bits(limit))
+        } else {
+            self
+        }
+    }
+
+    fn bits(limit: usize) -> u64 {
+        (limit.clamp(1, MAX_LIMIT) as u64) << LIMIT_SHIFT
     }
 }
 
@@ -70,6 +100,13 @@ mod tests {
             assert!(word.is_slow() && word.is_paced());
             assert_eq!(word.with_limit(3).in_flight(), 7);
         }
+    }
+
+    #[test]
+    fn what_is_not_counted_never_is() {
+        let word = Word::uncounted().with_limit(3);
+        assert!(!word.counts() && !word.has_room());
+        assert_eq!((word.limit(), word.in_flight()), (usize::MAX, 0));
     }
 
     #[test]

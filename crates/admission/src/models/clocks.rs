@@ -102,6 +102,7 @@ impl World {
             cost,
             waker: Some(Waker::noop()),
             thread: false,
+            until: u64::MAX,
         };
         let (entered, effects) = self.admission.enter(request, || self.now.get());
         self.apply(effects);

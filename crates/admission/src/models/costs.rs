@@ -60,6 +60,7 @@ impl Timed {
                     cost: 1,
                     waker: Some(Waker::noop()),
                     thread,
+                    until: u64::MAX,
                 };
                 let (entered, effects) = self.admission.enter(request, || self.now.get());
                 self.apply(effects);

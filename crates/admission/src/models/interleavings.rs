@@ -299,6 +299,29 @@ fn a_token_is_taken_once() {
 }
 
 #[test]
+fn without_a_limit_a_token_is_taken_once_and_nobody_is_counted() {
+    check("no limit, one token", ALL, || {
+        let door = Shell::uncounted(0);
+        door.set_pace(pace(100, 1));
+        join([(); 2].map(|()| spawn(&door, |door| drop(door.try_acquire(1)))));
+        assert_eq!((door.entered(), door.due(1)), (1, 100));
+        assert_eq!(door.admission.word().in_flight(), 0);
+    });
+}
+
+#[test]
+fn without_a_limit_those_who_wait_enter_one_for_each_token() {
+    check("no limit, waits", 3, || {
+        let door = Shell::uncounted(u64::MAX);
+        door.set_pace(pace(100, 1));
+        join([(); 2].map(|()| spawn(&door, |door| drop(enter(door)))));
+        assert_eq!((door.entered(), door.due(1), door.waiting()), (2, 200, 0));
+        assert_eq!(door.admission.word().in_flight(), 0);
+        assert!(!door.admission.word().is_slow());
+    });
+}
+
+#[test]
 fn a_change_of_pace_is_seen_whole_or_not_at_all() {
     // A full bucket of the first pace looks the same as a full one of the second.
     check("pace change", 3, || {

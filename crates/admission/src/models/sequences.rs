@@ -113,8 +113,16 @@ struct World {
 
 impl World {
     fn new(limit: usize) -> Self {
+        Self::of(Admission::new(limit), limit)
+    }
+
+    fn without_limit() -> Self {
+        Self::of(Admission::uncounted(), usize::MAX)
+    }
+
+    fn of(admission: Admission<Std>, limit: usize) -> Self {
         Self {
-            admission: Admission::new(limit),
+            admission,
             reference: Reference::new(limit),
             now: Cell::new(0),
             alarm: None,
@@ -170,7 +178,9 @@ impl World {
             Op::Limit(limit) => {
                 let effects = admission.set_limit(limit, now);
                 self.apply(effects);
-                self.reference.set_limit(limit);
+                if self.admission.word().counts() {
+                    self.reference.set_limit(limit);
+                }
             }
             Op::Pace(pace) => self.set_pace(pace),
             Op::Pause(steps) => {
@@ -221,6 +231,7 @@ impl World {
                 cost,
                 waker: may_wait.then_some(&waker),
                 thread: false,
+                until: u64::MAX,
             };
             let (entered, effects) = self.admission.enter(request, now);
             self.apply(effects);
@@ -371,9 +382,13 @@ impl World {
             .iter()
             .filter_map(|permit| permit.lease.as_ref());
         let run_out = run_out.filter(|(until, lease)| *until <= now && !lease.has_ended());
-        let in_flight = word.in_flight() - run_out.count();
         assert_eq!(waiting, self.reference.waiting(), "waiting");
-        assert_eq!(in_flight, self.reference.in_flight(), "in flight");
+        if word.counts() {
+            let in_flight = word.in_flight() - run_out.count();
+            assert_eq!(in_flight, self.reference.in_flight(), "in flight");
+        } else {
+            assert_eq!(word.in_flight(), 0, "nobody is counted");
+        }
         assert_eq!(word.limit(), self.reference.limit, "limit");
         assert_eq!(self.alarm, armed, "whoever armed it was told");
         if let Some(full) = self.reference.full() {
@@ -421,6 +436,9 @@ impl World {
         }
         self.run(Op::EndPause);
         self.run(Op::Pace(None));
+        if !self.admission.word().counts() {
+            return;
+        }
         let limit = self.admission.word().limit();
         for _ in 0..limit {
             assert!(self.admission.try_enter(1, || self.now.get()).is_some());
@@ -457,6 +475,18 @@ proptest! {
         ops in proptest::collection::vec(op(), 1..150),
     ) {
         let mut world = World::new(limit);
+        for op in ops {
+            world.run(op);
+            world.check();
+        }
+        world.end();
+    }
+
+    #[test]
+    fn without_a_limit_every_sequence_lets_in_the_same_at_the_same_moment_as_the_reference(
+        ops in proptest::collection::vec(op(), 1..150),
+    ) {
+        let mut world = World::without_limit();
         for op in ops {
             world.run(op);
             world.check();

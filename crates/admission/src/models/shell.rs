@@ -40,8 +40,17 @@ impl<P: Primitives> Shell<P> {
 
     /// With a limit that will be at most `most`.
     pub(super) fn resized(limit: usize, most: usize, horizon: u64) -> Arc<Self> {
+        Self::of(Admission::new(limit), most, horizon)
+    }
+
+    /// Without a limit.
+    pub(super) fn uncounted(horizon: u64) -> Arc<Self> {
+        Self::of(Admission::uncounted(), usize::MAX, horizon)
+    }
+
+    fn of(admission: Admission<P>, most: usize, horizon: u64) -> Arc<Self> {
         Arc::new(Self {
-            admission: Admission::new(limit),
+            admission,
             clock: AtomicU64::new(0),
             horizon,
             inside: AtomicUsize::new(0),
@@ -76,6 +85,7 @@ impl<P: Primitives> Shell<P> {
             cost,
             waker: None,
             thread: false,
+            until: u64::MAX,
         };
         if let Some(entry) = self.admission.try_enter(cost, || self.now()) {
             return Some(Inside::new(self, entry));
@@ -249,6 +259,7 @@ impl<P: Primitives> Future for Wait<P> {
                 cost: this.cost,
                 waker: Some(context.waker()),
                 thread: this.thread,
+                until: u64::MAX,
             };
             let (entered, effects) = shell.admission.enter(request, || shell.now());
             let entered = match entered {

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
 use tidegate_admission::Door;
-use tidegate_core::{RefusedReason, Start, per_hour, per_second};
+use tidegate_core::{RefusedReason, Start, per_hour, per_minute, per_second};
 use tokio::runtime::Builder;
 
 use crate::support::{assert_free, block_on, ms, now, poll_once};
@@ -41,7 +41,11 @@ fn a_thread_that_did_not_get_in_in_time_leaves_no_trace() {
         let from = now();
         let max_wait = ms(millis);
         let refused = door.acquire_blocking(1, Some(max_wait)).unwrap_err();
-        assert_eq!(refused.reason, RefusedReason::WaitedTooLong { max_wait });
+        let reason = match millis {
+            0 => RefusedReason::WaitTooLong { max_wait },
+            _ => RefusedReason::WaitedTooLong { max_wait },
+        };
+        assert_eq!(refused.reason, reason);
         assert!(now() - from >= max_wait);
     }
     assert_eq!(door.waiting(), 0);
@@ -131,12 +135,49 @@ fn thread_leaves_a_task_behind(door: &Door, leaves: impl FnOnce() + Send) {
     });
 }
 
+/// Once somebody waits, who would have been served in time.
+fn slower(door: &Door) {
+    while door.waiting() == 0 {
+        std::thread::yield_now();
+    }
+    door.set_pace(Some(per_second(1.0)));
+}
+
+#[test]
+fn a_thread_that_cannot_be_served_in_time_is_refused_at_once_and_told_when_to_come_again() {
+    let door = Door::new("rate", 1);
+    door.set_pace(Some(per_minute(1.0).start(Start::Empty)));
+    let from = now();
+    let max_wait = ms(30_000);
+    let refused = door.acquire_blocking(1, Some(max_wait)).unwrap_err();
+    assert_eq!(refused.reason, RefusedReason::WaitTooLong { max_wait });
+    assert!((ms(59_000)..=ms(60_000)).contains(&refused.retry_after.unwrap()));
+    door.set_pace(None);
+    door.pause_until((from + ms(60_000)).into_std());
+    // The shorter of the two waits is the one that is told.
+    for (own, of_the_door) in [(5_000, 7_000), (7_000, 5_000)] {
+        door.set_max_wait(Some(ms(of_the_door)));
+        let refused = door.acquire_blocking(1, Some(ms(own))).unwrap_err();
+        let max_wait = ms(5_000);
+        assert_eq!(refused.reason, RefusedReason::WaitTooLong { max_wait });
+        assert!(refused.retry_after.unwrap() > ms(30_000));
+    }
+    assert!(now() - from < ms(20_000));
+    assert_eq!(door.waiting(), 0);
+    door.end_pause();
+    assert_free(&door, 1);
+}
+
 #[test]
 fn a_thread_that_gives_up_hands_over_the_time_to_a_task() {
     let door = Door::new("rate", 1);
-    door.set_pace(Some(per_second(10.0).start(Start::Empty)));
+    door.set_pace(Some(per_second(4.0).start(Start::Empty)));
     thread_leaves_a_task_behind(&door, || {
-        door.acquire_blocking(1, Some(ms(20))).unwrap_err();
+        std::thread::scope(|scope| {
+            let gives_up = scope.spawn(|| door.acquire_blocking(1, Some(ms(300))).map(drop));
+            slower(&door);
+            gives_up.join().unwrap().unwrap_err();
+        });
     });
     assert_free(&door, 1);
 }
@@ -154,12 +195,10 @@ fn a_thread_that_is_served_hands_over_the_time_to_a_task() {
 #[test]
 fn a_thread_that_gives_up_hands_over_the_time_to_another_thread() {
     let door = Door::new("rate", 1);
-    door.set_pace(Some(per_second(20.0).start(Start::Empty)));
+    door.set_pace(Some(per_second(4.0).start(Start::Empty)));
     std::thread::scope(|scope| {
-        let first = scope.spawn(|| door.acquire_blocking(1, Some(ms(10))).map(drop));
-        while door.waiting() == 0 {
-            std::thread::yield_now();
-        }
+        let first = scope.spawn(|| door.acquire_blocking(1, Some(ms(300))).map(drop));
+        slower(&door);
         let second = scope.spawn(|| door.acquire_blocking(1, Some(ms(20_000))).map(drop));
         first.join().unwrap().unwrap_err();
         second.join().unwrap().unwrap();

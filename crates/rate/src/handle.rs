@@ -1,0 +1,86 @@
+use std::ops::Deref;
+use std::time::{Duration, Instant};
+
+use tidegate_admission::Door;
+use tidegate_core::{Pace, Refused, Snapshot, Steer};
+
+use crate::Acquire;
+
+/// Watches and moves a rate while it runs, and paces what is not a [`Service`].
+///
+/// It is a [`Door`] without a limit: everything that can be read or moved there can be here. A clone
+/// is the same rate.
+///
+/// ```
+/// use tidegate_core::{Units, per_second};
+/// use tidegate_rate::RateLayer;
+///
+/// let rate = RateLayer::per_second(100.0).burst(20).handle();
+/// assert!(rate.acquire_blocking(20, 1.s()));
+/// assert!(!rate.acquire_blocking(20, 100.ms())); // they are there in 200 ms
+///
+/// rate.set_pace(Some(per_second(1_000.0).burst(50)));
+/// assert_eq!(rate.pace().unwrap().bucket(), 50);
+/// ```
+///
+/// [`Service`]: tower_service::Service
+#[derive(Clone, Debug)]
+pub struct RateHandle(Door);
+
+impl RateHandle {
+    pub(crate) fn new(door: Door) -> Self {
+        Self(door)
+    }
+
+    /// `n` tokens, when it is its turn.
+    ///
+    /// # Errors
+    ///
+    /// If it may not wait, waited too long, or the rate is closed.
+    pub fn acquire(&self, n: u32) -> Acquire {
+        Acquire::new(self.0.acquire(n))
+    }
+
+    /// `n` tokens now, or none.
+    ///
+    /// # Errors
+    ///
+    /// If they are not there, or the rate is closed.
+    #[inline]
+    pub fn try_acquire(&self, n: u32) -> Result<(), Refused> {
+        self.0.try_charge(n).map(drop)
+    }
+
+    /// `n` tokens for a thread: it parks until it is its turn, at most for `timeout`. If they cannot
+    /// be there in time, it says so at once. Not for use in a task: it blocks the thread.
+    pub fn acquire_blocking(&self, n: u32, timeout: Duration) -> bool {
+        self.0.acquire_blocking(n, Some(timeout)).is_ok()
+    }
+}
+
+impl Deref for RateHandle {
+    type Target = Door;
+
+    fn deref(&self) -> &Door {
+        &self.0
+    }
+}
+
+/// There is no limit, and none can be set.
+impl Steer for RateHandle {
+    fn snapshot(&self) -> Snapshot {
+        self.0.snapshot()
+    }
+
+    fn set_limit(&self, limit: usize) {
+        self.0.set_limit(limit);
+    }
+
+    fn set_pace(&self, pace: Option<Pace>) {
+        self.0.set_pace(pace);
+    }
+
+    fn pause_until(&self, until: Instant) {
+        self.0.pause_until(until);
+    }
+}

@@ -1,0 +1,152 @@
+use std::fmt;
+use std::time::Duration;
+
+use tidegate_admission::Door;
+use tidegate_core::{Pace, Start, per, per_hour, per_minute, per_second};
+use tower_layer::Layer;
+
+use crate::{One, Rate, RateHandle};
+
+/// Limits how many requests start per second, minute or hour.
+///
+/// There is one bucket for each layer that is made: clones of the layer and all services that it
+/// makes share it, and the settings below are those of the bucket.
+///
+/// A bucket of `burst` tokens gains `rate` of them a second, and a request takes as many as it costs
+/// when it is sent. So in every window of length `W` the requests that are sent cost at most
+/// `burst + rate · W`: that is the worst case, after a quiet time, and a service that counts in
+/// windows of its own sees it. See [`start`](Self::start) for the first of them.
+#[derive(Clone)]
+pub struct RateLayer<C = One> {
+    door: Door,
+    cost: C,
+}
+
+impl RateLayer {
+    /// That pace.
+    pub fn new(pace: Pace) -> Self {
+        let door = Door::without_limit("rate");
+        door.set_pace(Some(pace));
+        Self { door, cost: One }
+    }
+
+    /// `count` requests per second. At worst `count + 1` in one second, or `count + burst`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is not a finite number above zero.
+    #[track_caller]
+    pub fn per_second(count: f64) -> Self {
+        Self::new(per_second(count))
+    }
+
+    /// `count` requests per minute, evenly: one each `60 / count` seconds. At worst `count + 1` in one
+    /// minute, or `count + burst`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is not a finite number above zero.
+    #[track_caller]
+    pub fn per_minute(count: f64) -> Self {
+        Self::new(per_minute(count))
+    }
+
+    /// `count` requests per hour, evenly: one each `3600 / count` seconds. At worst `count + 1` in one
+    /// hour, or `count + burst`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is not a finite number above zero.
+    #[track_caller]
+    pub fn per_hour(count: f64) -> Self {
+        Self::new(per_hour(count))
+    }
+
+    /// `count` requests per `duration`, evenly. At worst `count + 1` in one `duration`, or
+    /// `count + burst`.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is not a finite number above zero, or `duration` is zero.
+    #[track_caller]
+    pub fn per(count: f64, duration: Duration) -> Self {
+        Self::new(per(count, duration))
+    }
+
+    /// What each request costs, instead of one: a closure `|request: &Request<_>| …` whose parameter
+    /// has its type written out.
+    ///
+    /// A cost of 0 passes an empty bucket. One above the burst is served when the bucket is full, and
+    /// leaves a debt: it holds up those behind it, also a cost of 0, for as long as it costs.
+    #[must_use]
+    pub fn cost<C>(self, cost: C) -> RateLayer<C> {
+        RateLayer {
+            door: self.door,
+            cost,
+        }
+    }
+}
+
+impl<C> RateLayer<C> {
+    /// How many tokens the bucket holds: what may be sent at once after a quiet time. Default 1.
+    ///
+    /// # Panics
+    ///
+    /// If `burst` is 0.
+    #[must_use]
+    #[track_caller]
+    pub fn burst(self, burst: u32) -> Self {
+        self.with_pace(|pace| pace.burst(burst))
+    }
+
+    /// How full the bucket is when it is made. Default [`Start::Full`].
+    #[must_use]
+    pub fn start(self, start: Start) -> Self {
+        self.with_pace(|pace| pace.start(start))
+    }
+
+    /// Not [`Door::set_pace`] alone, which keeps the tokens.
+    #[track_caller]
+    fn with_pace(self, change: impl FnOnce(Pace) -> Pace) -> Self {
+        let pace = self.door.pace().map(change);
+        self.door.set_pace(None);
+        self.door.set_pace(pace);
+        self
+    }
+
+    /// How many may wait at most; whoever comes then is refused at once. Default: no bound.
+    #[must_use]
+    pub fn max_queue(self, max_queue: usize) -> Self {
+        self.door.set_max_queue(max_queue);
+        self
+    }
+
+    /// How long one may wait at most. Whoever cannot be served in time is refused at once and leaves
+    /// no trace. Default: for ever.
+    #[must_use]
+    pub fn max_wait(self, max_wait: Duration) -> Self {
+        self.door.set_max_wait(Some(max_wait));
+        self
+    }
+
+    /// Watches and moves this rate while it runs.
+    pub fn handle(&self) -> RateHandle {
+        RateHandle::new(self.door.clone())
+    }
+}
+
+impl<S, C: Clone> Layer<S> for RateLayer<C> {
+    type Service = Rate<S, C>;
+
+    fn layer(&self, inner: S) -> Rate<S, C> {
+        Rate::new(inner, self.door.clone(), self.cost.clone())
+    }
+}
+
+impl<C> fmt::Debug for RateLayer<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RateLayer")
+            .field("door", &self.door)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,67 @@
+//! What a rate does with requests, through the layer.
+
+mod basics;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tower::{Service, service_fn};
+
+use crate::support::now;
+
+/// When each request was sent.
+#[derive(Clone, Debug)]
+struct Sends {
+    origin: Instant,
+    times: Arc<Mutex<Vec<(Duration, u32)>>>,
+}
+
+impl Sends {
+    fn new() -> Self {
+        Self {
+            origin: now(),
+            times: Arc::default(),
+        }
+    }
+
+    /// A service that answers at once, and costs what it is sent.
+    fn service(
+        &self,
+    ) -> impl Service<u32, Response = u32, Error = io::Error, Future: Send> + Clone + Send + use<>
+    {
+        let sends = self.clone();
+        service_fn(move |cost| {
+            let at = now() - sends.origin;
+            sends.times.lock().unwrap().push((at, cost));
+            async move { Ok(cost) }
+        })
+    }
+
+    fn all(&self) -> Vec<(Duration, u32)> {
+        self.times.lock().unwrap().clone()
+    }
+
+    fn millis(&self) -> Vec<u128> {
+        self.all().iter().map(|(at, _)| at.as_millis()).collect()
+    }
+
+    /// The most that is sent in a window that begins with a request, its end not included.
+    fn most_in(&self, window: Duration) -> u64 {
+        let all = self.all();
+        let mut most = 0;
+        let (mut sum, mut end) = (0, 0);
+        for &(from, cost) in &all {
+            while let Some(&(_, cost)) = all.get(end).filter(|(at, _)| *at < from + window) {
+                sum += u64::from(cost);
+                end += 1;
+            }
+            most = most.max(sum);
+            sum -= u64::from(cost);
+        }
+        most
+    }
+}
