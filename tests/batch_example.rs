@@ -83,7 +83,7 @@ fn url_file(name: &str, lines: &[&str]) -> PathBuf {
 
 #[test]
 fn all_at_once_most_are_refused_and_behind_a_gate_none() {
-    let rows = json(&["--requests", "400"]);
+    let rows = json(&["--requests", "400", "--strategies", "none,gate"]);
     let [none, gate] = &rows[..] else {
         panic!("two strategies, not {rows:?}");
     };
@@ -101,6 +101,33 @@ fn all_at_once_most_are_refused_and_behind_a_gate_none() {
     let quantiles = ["p50_ms", "p99_ms"].map(|key| gate[key].as_f64().unwrap());
     assert!(0.1 < quantiles[0] && quantiles[0] < quantiles[1]);
     assert!(gate["seconds"].as_f64().unwrap() > 0.1);
+}
+
+#[test]
+fn told_the_rate_nearly_nothing_is_refused() {
+    let rows = json(&[
+        "--requests=200",
+        "--upstream=rate",
+        "--strategies=none,rate",
+    ]);
+    let [none, rate] = &rows[..] else {
+        panic!("two strategies, not {rows:?}");
+    };
+    assert!(count(none, "refused") > 100);
+    assert_eq!(count(rate, "succeeded"), 200);
+    assert!(count(rate, "sent") <= 204, "{rate:?}");
+    assert!(rate["seconds"].as_f64().unwrap() > 0.9);
+}
+
+#[test]
+fn limits_that_find_themselves_lose_nothing_at_any_upstream() {
+    for upstream in ["workers", "rate", "slow"] {
+        let strategies = "--strategies=aimd,governor,prober";
+        let rows = json(&["--requests=300", "--upstream", upstream, strategies]);
+        for row in &rows {
+            assert_eq!(count(row, "succeeded"), 300, "{upstream}: {row:?}");
+        }
+    }
 }
 
 #[test]
@@ -130,7 +157,7 @@ fn strategies_run_in_the_order_they_are_named() {
 
 #[test]
 fn without_json_it_prints_a_table_and_progress_in_lines() {
-    let output = batch(&["--requests", "50"]);
+    let output = batch(&["--requests", "50", "--strategies", "none,gate"]);
     let table = String::from_utf8(output.stdout).unwrap();
     let firsts = table
         .lines()
@@ -179,6 +206,10 @@ fn bad_input_is_told_in_the_first_line_with_exit_code_2() {
         (&["--requests", "many"], &["'many'", "--requests", whole]),
         (&["--limit", "0"], &["'0'", "--limit", whole]),
         (&["--limit=-1"], &["'-1'", "--limit", whole]),
+        (&["--rate", "0"], &["'0'", "--rate", "above zero"]),
+        (&["--rate", "NaN"], &["'NaN'", "--rate", "finite"]),
+        (&["--rate", "x"], &["'x'", "--rate", "a number"]),
+        (&["--upstream", "fast"], &["'fast'", "--upstream"]),
         (&["--seed", "x"], &["'x'", "--seed"]),
         (&["--frobnicate"], &["--frobnicate"]),
     ] {
@@ -202,7 +233,7 @@ fn urls_of_a_file_are_fetched_instead() {
     let file = url_file("fetched.txt", &["# two", &a, "", &format!("  {b}  ")]);
     let file = file.to_str().unwrap();
 
-    let rows = json(&["--urls", file]);
+    let rows = json(&["--urls", file, "--strategies=none,gate"]);
     for row in &rows {
         assert_eq!((count(row, "requests"), count(row, "succeeded")), (2, 2));
         assert_eq!(row["peak_in_flight"], Value::Null);
@@ -241,7 +272,8 @@ fn what_does_not_succeed_is_sent_once_without_a_gate_and_six_times_behind_one() 
         ],
     );
 
-    let output = batch(&["--urls", file.to_str().unwrap(), "--json"]);
+    let file = file.to_str().unwrap();
+    let output = batch(&["--urls", file, "--strategies=none,gate", "--json"]);
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(told.contains("gate: 3 failed, the first of them http://127.0.0.1:"));
     let rows = rows(&output);
@@ -283,7 +315,7 @@ fn with_few_descriptors_fewer_are_sent_at_once_and_it_says_so() {
 #[test]
 fn the_embedded_upstream_ends_with_the_other_end_of_its_input() {
     let mut upstream = Command::new(&*PROGRAM)
-        .arg("--upstream")
+        .arg("--serve")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -1,13 +1,16 @@
-use clap::Parser;
+use std::time::Duration;
 
-use crate::strategy::Strategy;
-use crate::upstream;
+use clap::Parser;
+use tidegate::Pace;
+
+use crate::strategy::{Strategy, Told};
+use crate::upstream::{self, Kind};
 use crate::urls::Urls;
 
 /// Sends many requests to an upstream that overloads, once per strategy, and compares.
 ///
-/// The upstream is a process of its own on loopback: 16 workers, a queue of 16, exponential service
-/// times with a mean of 20 ms, 503 when the queue is full.
+/// The upstream is a process of its own on loopback, with exponential service times of 20 ms in the
+/// mean.
 #[derive(Debug, Parser)]
 #[command(name = "batch", after_long_help = COLUMNS)]
 pub(crate) struct Arguments {
@@ -21,7 +24,7 @@ pub(crate) struct Arguments {
         long,
         value_name = "A,B",
         value_delimiter = ',',
-        default_value = "none,gate"
+        default_value = "none,gate,governor,prober"
     )]
     pub(crate) strategies: Vec<Strategy>,
 
@@ -35,6 +38,25 @@ pub(crate) struct Arguments {
         default_value_t = upstream::best_limit().get()
     )]
     pub(crate) limit: usize,
+
+    /// How many a second the strategy rate lets through.
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = per_second,
+        allow_negative_numbers = true,
+        default_value_t = upstream::RATE
+    )]
+    pub(crate) rate: f64,
+
+    /// How the embedded upstream overloads.
+    #[arg(
+        long,
+        value_name = "KIND",
+        default_value = "workers",
+        conflicts_with = "urls"
+    )]
+    pub(crate) upstream: Kind,
 
     /// Of the service times of the embedded upstream.
     #[arg(
@@ -57,13 +79,22 @@ pub(crate) struct Arguments {
 
     /// Be the embedded upstream.
     #[arg(long, hide = true)]
-    pub(crate) upstream: bool,
+    pub(crate) serve: bool,
+}
+
+impl Arguments {
+    pub(crate) fn told(&self) -> Told {
+        Told {
+            limit: self.limit,
+            rate: tidegate::per_second(self.rate),
+        }
+    }
 }
 
 const COLUMNS: &str = "\
 What is counted, of the requests by how each ended at last:
   succeeded       answered with 2xx, to the end of the body
-  refused         never succeeded; the last answer was 503 or 429
+  refused         never succeeded; the last answer of the upstream was 503 or 429
   failed          never succeeded; the last try failed in another way: another status, no connection,
                   a broken body, nothing whole within 10 seconds
                   requests = succeeded + refused + failed
@@ -83,4 +114,11 @@ fn above_zero(text: &str) -> Result<usize, &'static str> {
         .ok()
         .filter(|number| *number > 0)
         .ok_or("it must be a whole number above zero")
+}
+
+fn per_second(text: &str) -> Result<f64, String> {
+    let rate = text.parse().map_err(|_| "it must be a number above zero")?;
+    let pace =
+        Pace::try_per(rate, Duration::from_secs(1)).map_err(|invalid| invalid.to_string())?;
+    Ok(pace.rate())
 }

@@ -1,5 +1,5 @@
 //! Ten thousand requests to an upstream that overloads: what becomes of them when they are sent all
-//! at once, and what behind a gate.
+//! at once, and what behind a gate, a rate, or a limit that finds itself.
 //!
 //! ```console
 //! $ cargo run --release --example batch
@@ -47,8 +47,8 @@ fn main() -> ExitCode {
     // For `https` URLs. It fails where a provider is installed already, which is as good.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let arguments = Arguments::parse();
-    let done = if arguments.upstream {
-        upstream::serve(arguments.seed)
+    let done = if arguments.serve {
+        upstream::serve(arguments.upstream, arguments.seed)
     } else {
         compare(&arguments)
     };
@@ -85,15 +85,16 @@ fn run(
     most: usize,
     runtime: &Runtime,
 ) -> anyhow::Result<Summary> {
+    let start = || UpstreamProcess::start(arguments.upstream, arguments.seed);
     let mut upstream = match arguments.urls {
         Some(_) => None,
-        None => Some(UpstreamProcess::start(arguments.seed).context("cannot start the upstream")?),
+        None => Some(start().context("cannot start the upstream")?),
     };
     let embedded = upstream.as_ref().map(|upstream| Urls::one(upstream.url()));
     let urls = embedded.or_else(|| arguments.urls.clone());
     let urls = urls.expect("without URLs there is an upstream");
     let requests = arguments.requests.unwrap_or(urls.default_requests());
-    let stack = strategy.stack(attempt::client(upstream.is_none())?, arguments.limit);
+    let stack = strategy.stack(attempt::client(upstream.is_none())?, arguments.told());
     if stack.window().min(requests) > most {
         eprintln!("{strategy}: at most {most} requests at once: {BOUND}");
     }

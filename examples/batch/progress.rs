@@ -3,6 +3,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use tidegate::{Door, Snapshot};
 
 use crate::strategy::Strategy;
 
@@ -19,8 +20,8 @@ pub(crate) struct Progress {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) done: usize,
-    /// `None` if there is none.
-    pub(crate) limit: Option<usize>,
+    /// `None` if nothing limits.
+    pub(crate) steer: Option<Snapshot>,
     pub(crate) in_flight: usize,
     pub(crate) failures: usize,
 }
@@ -70,9 +71,11 @@ impl Drop for Progress {
 
 impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.limit {
-            Some(limit) => write!(f, "limit {limit}")?,
+        let limit = |snapshot: &Snapshot| snapshot.limit <= Door::MAX_LIMIT;
+        match &self.steer {
             None => f.write_str("no limit")?,
+            Some(steer) if limit(steer) => write!(f, "limit {}", steer.limit)?,
+            Some(_) => f.write_str("a rate")?,
         }
         write!(
             f,

@@ -79,7 +79,7 @@ impl Run {
         let steer = self.stack.steer().map(Steer::snapshot);
         Moment {
             done: self.tally.done(),
-            limit: steer.map(|steer| steer.limit),
+            steer,
             in_flight: steer.map_or(self.tries.len(), |steer| steer.in_flight),
             failures: self.tally.failures,
         }

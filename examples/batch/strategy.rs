@@ -2,9 +2,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use reqwest::Client;
-use tidegate::GateLayer;
-use tower::ServiceBuilder;
+use reqwest::{Client, Request, Response};
+use tidegate::{
+    Aimd, Error, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier, Pace, ProberLayer,
+    RateLayer, Steer,
+};
+use tower::{Layer, Service, ServiceBuilder};
 
 use crate::attempt::Timed;
 use crate::stack::Stack;
@@ -14,19 +17,57 @@ use crate::stack::Stack;
 pub(crate) enum Strategy {
     /// All at once, each sent once
     None,
-    /// At most --limit in flight; what does not succeed goes back to the tail, at most 5 times
+    /// At most --limit in flight
     Gate,
+    /// At most --rate per second
+    Rate,
+    /// A limit that grows by one and halves
+    Aimd,
+    /// A limit that holds the share of failures at 5 %
+    Governor,
+    /// A limit that is found from nothing
+    Prober,
+}
+
+/// What a strategy is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Told {
+    pub(crate) limit: usize,
+    pub(crate) rate: Pace,
 }
 
 impl Strategy {
-    pub(crate) fn stack(self, client: Client, limit: usize) -> Stack {
+    pub(crate) fn stack(self, client: Client, told: Told) -> Stack {
         let client = Timed::new(client);
         match self {
             Self::None => Stack::unlimited(client),
             Self::Gate => {
-                let gate = GateLayer::new(limit);
-                let handle = Arc::new(gate.handle());
-                Stack::steered(ServiceBuilder::new().layer(gate).service(client), handle)
+                let gate = GateLayer::new(told.limit);
+                let handle = gate.handle();
+                steered(gate, client, handle)
+            }
+            Self::Rate => {
+                let rate = RateLayer::new(told.rate);
+                let handle = rate.handle();
+                steered(rate, client, handle)
+            }
+            Self::Aimd => {
+                let gate = GateLayer::new(1);
+                let feedback =
+                    FeedbackLayer::new(HttpClassifier::default(), Aimd::new(), gate.handle());
+                let handle = feedback.handle();
+                let client = ServiceBuilder::new().layer(feedback).service(client);
+                steered(gate, client, handle)
+            }
+            Self::Governor => {
+                let governor = GovernorLayer::new(HttpClassifier::default());
+                let handle = governor.handle();
+                steered(governor, client, handle)
+            }
+            Self::Prober => {
+                let prober = ProberLayer::new(HttpClassifier::default());
+                let handle = prober.handle();
+                steered(prober, client, handle)
             }
         }
     }
@@ -35,8 +76,22 @@ impl Strategy {
         match self {
             Self::None => "none",
             Self::Gate => "gate",
+            Self::Rate => "rate",
+            Self::Aimd => "aimd",
+            Self::Governor => "governor",
+            Self::Prober => "prober",
         }
     }
+}
+
+fn steered<L, S>(layer: L, client: S, steer: impl Steer + 'static) -> Stack
+where
+    L: Layer<S>,
+    L::Service:
+        Service<Request, Response = Response, Error = Error> + Clone + Send + Sync + 'static,
+    <L::Service as Service<Request>>::Future: Send + 'static,
+{
+    Stack::steered(layer.layer(client), Arc::new(steer))
 }
 
 impl fmt::Display for Strategy {

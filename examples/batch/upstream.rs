@@ -5,16 +5,42 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::Context;
+use clap::ValueEnum;
 use reqwest::Url;
 use serde::{Deserialize, Serialize};
 use tidegate::littles_law;
-use tidegate_testkit::{Exponential, Upstream};
+use tidegate_testkit::{Exponential, Upstream, UpstreamBuilder};
 
 use crate::strategy::Strategy;
 
 const WORKERS: usize = 16;
 const QUEUE: usize = 16;
 const MEAN: Duration = Duration::from_millis(20);
+
+/// What the upstream that limits a rate lets through, per second.
+pub(crate) const RATE: f64 = 200.0;
+const BURST: u32 = 20;
+
+/// How the embedded upstream overloads.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Kind {
+    /// 16 workers and a queue of 16, 503 when it is full
+    Workers,
+    /// 200 a second with a burst of 20, 429 with Retry-After above that
+    Rate,
+    /// 16 workers and a queue without end: it never refuses and only slows down
+    Slow,
+}
+
+impl Kind {
+    fn builder(self) -> UpstreamBuilder {
+        match self {
+            Self::Workers => Upstream::workers(WORKERS).queue(QUEUE),
+            Self::Rate => Upstream::unlimited().rate(RATE, BURST).retry_after(),
+            Self::Slow => Upstream::workers(WORKERS),
+        }
+    }
+}
 
 /// How many in flight keep all workers busy and the queue empty.
 pub(crate) fn best_limit() -> NonZeroUsize {
@@ -23,9 +49,9 @@ pub(crate) fn best_limit() -> NonZeroUsize {
 
 /// Is the upstream. Prints where it listens, then a report for each line that comes in; ends with
 /// its standard input, and so with the process that holds the other end.
-pub(crate) fn serve(seed: u64) -> anyhow::Result<()> {
-    let upstream = Upstream::workers(WORKERS)
-        .queue(QUEUE)
+pub(crate) fn serve(kind: Kind, seed: u64) -> anyhow::Result<()> {
+    let upstream = kind
+        .builder()
         .service_time(Exponential(MEAN))
         .seed(seed)
         .start_on_thread();
@@ -76,9 +102,10 @@ pub(crate) struct UpstreamProcess {
 }
 
 impl UpstreamProcess {
-    pub(crate) fn start(seed: u64) -> anyhow::Result<Self> {
+    pub(crate) fn start(kind: Kind, seed: u64) -> anyhow::Result<Self> {
+        let kind = kind.to_possible_value().expect("no kind is skipped");
         let mut child = Command::new(env::current_exe()?)
-            .arg("--upstream")
+            .args(["--serve", "--upstream", kind.get_name()])
             .args(["--seed", &seed.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
