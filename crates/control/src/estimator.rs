@@ -147,11 +147,15 @@ impl<T: Term> Estimator<T> {
         self.next_round(now, true);
     }
 
+    pub(crate) fn watches_starts(&self) -> bool {
+        !self.clock.has_begun() || self.round.awaits_send() || self.rate.is_some()
+    }
+
     pub(crate) fn on_start(&mut self, now: Instant) {
-        self.clock.begin(now);
-        if !self.round.awaits_send() && self.rate.is_none() {
+        if !self.watches_starts() {
             return;
         }
+        self.clock.begin(now);
         let at = self.clock.advance(now);
         if self.round.awaits_send() {
             self.round.on_start(at, self.clock.latest());

@@ -308,6 +308,10 @@ impl Controller for Pid {
         self.0.on_start(now);
     }
 
+    fn watches_starts(&self) -> bool {
+        self.0.watches_starts()
+    }
+
     fn on_sample(&mut self, now: Instant, sample: &Sample) -> Option<Change> {
         self.0.on_sample(now, sample)
     }

@@ -36,8 +36,8 @@ pub trait Controller: Debug + Send {
         let _ = (now, in_flight);
     }
 
-    /// Whether [`on_start`](Self::on_start) does anything; asked once. A law that says no saves each
-    /// request a lock. Default: yes.
+    /// Whether the next [`on_start`](Self::on_start) does anything: a law that says no saves each
+    /// request a lock. Asked after each step. Default: yes.
     fn watches_starts(&self) -> bool {
         true
     }

@@ -3,13 +3,14 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::HeaderMap;
 use tidegate_body::{End, Hook};
 use tidegate_classify::{Classify, Verdict, When};
 use tidegate_core::{Controller, Outcome, Refused};
 
-use crate::control_loop::{ControlLoop, Nanos, Sent};
+use crate::control_loop::{ControlLoop, Sent, now};
 
 /// What all clones of a layer share.
 #[derive(Debug)]
@@ -28,17 +29,18 @@ where
 {
     shared: Arc<Shared<C, L>>,
     kept: C::Call,
-    sent: Sent,
-    /// Of the head.
-    latency: Nanos,
+    /// Once it was sent.
+    sent: Option<Sent>,
+    /// Of its head, in nanoseconds: half the size of a `Duration`, since each response carries one.
+    latency: u64,
     stage: Stage,
     types: PhantomData<fn(&Req) -> Res>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    New,
-    Sent,
+    /// There is no response yet.
+    Open,
     /// The end of the body tells its outcome.
     AtEnd,
     /// Its head was a success; its body may fail.
@@ -57,9 +59,9 @@ where
         Self {
             shared,
             kept,
-            sent: Sent::default(),
+            sent: None,
             latency: 0,
-            stage: Stage::New,
+            stage: Stage::Open,
             types: PhantomData,
         }
     }
@@ -67,16 +69,17 @@ where
     /// The request goes out, unless it has.
     #[inline]
     pub(crate) fn send(&mut self) {
-        if self.stage == Stage::New {
-            self.sent = self.shared.control.send();
-            self.stage = Stage::Sent;
+        if self.sent.is_none() {
+            self.sent = Some(self.shared.control.send());
         }
     }
 
     /// The head of the response is there.
     #[inline]
     pub(crate) fn respond(&mut self, response: &Res) {
-        let latency = self.time();
+        let Some(sent) = &self.sent else { return };
+        let now = now();
+        let latency = sent.until(now);
         match self.shared.classifier.response(&mut self.kept, response) {
             When::Now(verdict) => {
                 self.stage = match verdict.outcome {
@@ -84,10 +87,10 @@ where
                     _ => Stage::Over,
                 };
                 let control = &self.shared.control;
-                control.answer(self.sent, latency, verdict, Some(latency));
+                control.answer(sent, now, verdict, Some(latency));
             }
             When::AtEnd => {
-                self.latency = latency;
+                self.latency = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
                 self.stage = Stage::AtEnd;
             }
         }
@@ -111,21 +114,14 @@ where
     pub(crate) fn end(&mut self, trailers: Option<&HeaderMap>) {
         if mem::replace(&mut self.stage, Stage::Over) == Stage::AtEnd {
             let verdict = self.shared.classifier.end(&mut self.kept, trailers);
-            self.answer(verdict, Some(self.latency));
+            self.answer(verdict, Some(Duration::from_nanos(self.latency)));
         }
     }
 
-    fn answer(&self, verdict: Verdict, latency: Option<Nanos>) {
-        let time = self.time();
-        self.shared
-            .control
-            .answer(self.sent, time, verdict, latency);
-    }
-
-    /// Since it was sent.
-    #[inline]
-    fn time(&self) -> Nanos {
-        self.shared.control.since(self.sent)
+    fn answer(&self, verdict: Verdict, latency: Option<Duration>) {
+        if let Some(sent) = &self.sent {
+            self.shared.control.answer(sent, now(), verdict, latency);
+        }
     }
 }
 
@@ -151,8 +147,8 @@ where
 {
     #[inline]
     fn drop(&mut self) {
-        if matches!(self.stage, Stage::Sent | Stage::AtEnd) {
-            self.shared.control.give_up(self.sent);
+        if let (Some(sent), Stage::Open | Stage::AtEnd) = (&self.sent, self.stage) {
+            self.shared.control.give_up(sent);
         }
     }
 }

@@ -1,4 +1,6 @@
 use std::mem;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,8 +20,7 @@ use crate::told::Told;
 pub(crate) struct ControlLoop<L> {
     state: Mutex<State<L>>,
     door: Door,
-    origin: Instant,
-    watches_starts: bool,
+    watches_starts: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -42,21 +43,25 @@ enum Telling {
     More,
 }
 
-/// Nanoseconds; half the size of a `Duration`, since each response carries some.
-pub(crate) type Nanos = u64;
-
 /// A request that was sent.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// Since the loop was made.
-    at: Nanos,
+    at: Instant,
     in_flight: u32,
+}
+
+impl Sent {
+    /// How long it has been out.
+    #[inline]
+    pub(crate) fn until(&self, now: Instant) -> Duration {
+        now.saturating_duration_since(self.at)
+    }
 }
 
 impl<L: Controller> ControlLoop<L> {
     /// Gives the door the law's setting.
     pub(crate) fn new(law: L, door: Door) -> Self {
-        let watches_starts = law.watches_starts();
+        let watches_starts = AtomicBool::new(law.watches_starts());
         let state = State {
             law,
             patience: Patience::default(),
@@ -69,7 +74,6 @@ impl<L: Controller> ControlLoop<L> {
         let this = Self {
             state: Mutex::new(state),
             door,
-            origin: now(),
             watches_starts,
         };
         this.tell(this.lock());
@@ -87,10 +91,14 @@ impl<L: Controller> ControlLoop<L> {
     /// A request goes out.
     #[inline]
     pub(crate) fn send(&self) -> Sent {
-        let at = self.nanos();
+        let at = now();
         let in_flight = self.in_flight();
-        if self.watches_starts {
-            self.start(at, in_flight);
+        if self.watches_starts.load(Relaxed) {
+            let mut state = self.lock();
+            if !state.frozen {
+                state.law.on_start(at, in_flight);
+                self.note(&state.law);
+            }
         }
         Sent {
             at,
@@ -98,27 +106,17 @@ impl<L: Controller> ControlLoop<L> {
         }
     }
 
-    fn start(&self, at: Nanos, in_flight: usize) {
-        let mut state = self.lock();
-        if !state.frozen {
-            state.law.on_start(self.instant(at), in_flight);
-        }
-    }
-
-    /// How long it has been out.
-    #[inline]
-    pub(crate) fn since(&self, sent: Sent) -> Nanos {
-        self.nanos().saturating_sub(sent.at)
-    }
-
-    /// The outcome of a request is known, `time` after it was sent.
-    pub(crate) fn answer(&self, sent: Sent, time: Nanos, verdict: Verdict, latency: Option<Nanos>) {
-        let started = self.instant(sent.at);
-        let time = Duration::from_nanos(time);
-        let now = started + time;
+    /// The outcome of a request is known.
+    pub(crate) fn answer(
+        &self,
+        sent: &Sent,
+        now: Instant,
+        verdict: Verdict,
+        latency: Option<Duration>,
+    ) {
         let sample = Sample {
-            started,
-            latency: latency.map(Duration::from_nanos),
+            started: sent.at,
+            latency,
             in_flight_at_start: sent.in_flight as usize,
             in_flight: self.in_flight(),
             outcome: verdict.outcome,
@@ -126,7 +124,7 @@ impl<L: Controller> ControlLoop<L> {
         };
         let mut state = self.lock();
         if sample.outcome.is_success() {
-            state.patience.succeeded(time);
+            state.patience.succeeded(sent.until(now));
         }
         let frozen = state.frozen;
         self.step(state, now, Some(&sample), |law| {
@@ -139,15 +137,15 @@ impl<L: Controller> ControlLoop<L> {
     }
 
     /// Its caller gave up before its outcome was known.
-    pub(crate) fn give_up(&self, sent: Sent) {
-        let time = self.since(sent);
-        let late = self.lock().patience.is_late(Duration::from_nanos(time));
+    pub(crate) fn give_up(&self, sent: &Sent) {
+        let now = now();
+        let late = self.lock().patience.is_late(sent.until(now));
         let outcome = if late {
             Outcome::Overload(Cause::TimedOut)
         } else {
             Outcome::Ignored
         };
-        self.answer(sent, time, outcome.into(), None);
+        self.answer(sent, now, outcome.into(), None);
     }
 
     /// Looks at the law, or changes it.
@@ -214,6 +212,7 @@ impl<L: Controller> ControlLoop<L> {
         let observers = state.observers.clone();
         let by_hand = self.follow(&mut state, now);
         let by_law = step(&mut state.law);
+        self.note(&state.law);
         match by_law {
             Some(_) if !state.frozen => self.tell(state),
             _ => drop(state),
@@ -224,6 +223,14 @@ impl<L: Controller> ControlLoop<L> {
                 .for_each(|sample| observer.on_sample(now, sample));
             let changes = by_hand.iter().chain(&by_law);
             changes.for_each(|change| observer.on_change(now, change));
+        }
+    }
+
+    /// Under the law's lock: whether it has to be locked for the next start.
+    fn note(&self, law: &L) {
+        let watches = law.watches_starts();
+        if watches != self.watches_starts.load(Relaxed) {
+            self.watches_starts.store(watches, Relaxed);
         }
     }
 
@@ -268,17 +275,6 @@ impl<L: Controller> ControlLoop<L> {
         mem::forget(teller);
     }
 
-    #[inline]
-    fn nanos(&self) -> Nanos {
-        let since = now().saturating_duration_since(self.origin);
-        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
-    }
-
-    #[inline]
-    fn instant(&self, nanos: Nanos) -> Instant {
-        self.origin + Duration::from_nanos(nanos)
-    }
-
     /// How many are in flight, one that leaves and one that is not counted included.
     fn in_flight(&self) -> usize {
         self.door.in_flight().max(1)
@@ -303,6 +299,6 @@ impl<L> Drop for Teller<'_, L> {
 
 /// The one place where this crate reads a clock: tokio's, which tests can pause.
 #[expect(clippy::disallowed_methods, reason = "the clock of this shell")]
-fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

@@ -17,6 +17,10 @@ impl Clock {
         self.origin.get_or_insert(now);
     }
 
+    pub(crate) fn has_begun(&self) -> bool {
+        self.origin.is_some()
+    }
+
     pub(crate) fn advance(&mut self, now: Instant) -> f64 {
         self.begin(now);
         if Some(now) > self.latest {
