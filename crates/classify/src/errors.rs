@@ -29,6 +29,7 @@ mod reqwest;
 #[cfg(feature = "tower")]
 mod tower;
 
+use std::any::Any;
 use std::error::Error;
 
 use tidegate_core::{Outcome, Refused, chain};
@@ -48,6 +49,18 @@ pub fn outcome(error: &(dyn Error + 'static)) -> Outcome {
         return Outcome::Ignored;
     }
     chain(error).find_map(said_by).unwrap_or(Outcome::Failure)
+}
+
+/// The error of a body, if it is of a type that is known here: hyper's or h2's.
+///
+/// A body's error need not be an [`Error`], so that a hook on any body gets it as [`Any`].
+pub fn known(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
+    #[cfg(feature = "hyper")]
+    if let Some(error) = hyper::known(error) {
+        return Some(error);
+    }
+    let _ = error;
+    None
 }
 
 /// Whether it is certain that the service did nothing with the request, so that even one that is not

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::HeaderMap;
 use tidegate_body::{End, Hook};
-use tidegate_classify::{Classify, Verdict, When};
+use tidegate_classify::{Classify, Verdict, When, errors};
 use tidegate_core::{Controller, Outcome, Refused};
 
 use crate::control_loop::{ControlLoop, Sent, now};
@@ -134,7 +134,10 @@ where
     fn on_end(mut self, end: End<'_>) {
         match end {
             End::Complete(trailers) => self.end(trailers),
-            End::Failed(_) => self.fail(end.error().unwrap_or(&BodyFailed)),
+            End::Failed(error) => {
+                let known = end.error().or_else(|| errors::known(error));
+                self.fail(known.unwrap_or(&BodyFailed));
+            }
             End::Dropped => {}
         }
     }

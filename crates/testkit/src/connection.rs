@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use h2::Reason;
-use http::Version;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -19,6 +18,7 @@ use crate::damage::{Stop, Way};
 use crate::frames::go_away;
 use crate::link::{Ending, Io, Link, Then, Wire};
 use crate::shared::{Phase, Shared};
+use crate::turns::{Turn, Turns};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -54,10 +54,11 @@ pub(crate) async fn serve(shared: Arc<Shared>, mut phase: watch::Receiver<Phase>
 async fn talk(shared: &Arc<Shared>, link: &Arc<Link>, mut phase: watch::Receiver<Phase>) {
     let server = server();
     let begun = AtomicBool::new(false);
-    let of_requests = phase.clone();
+    let turns = Arc::new(Turns::default());
     let answer = service_fn(|request| {
         begun.store(true, Ordering::Relaxed);
-        answer(shared, link, request, of_requests.clone())
+        let (turn, stream) = (turns.take(), link.next_stream());
+        answer(Arc::clone(shared), Arc::clone(link), turn, stream, request)
     });
     let wire = TokioIo::new(Wire(Arc::clone(link)));
     let mut connection = pin!(server.serve_connection(wire, answer));
@@ -78,18 +79,19 @@ async fn talk(shared: &Arc<Shared>, link: &Arc<Link>, mut phase: watch::Receiver
     }
 }
 
-/// The request arrives now, in the order of the connection's requests, and not when it is polled.
-fn answer(
-    shared: &Arc<Shared>,
-    link: &Arc<Link>,
+/// Requests arrive in the order of the connection, but each in its own task: so that whatever the
+/// client has given up before on the same connection is gone by then.
+async fn answer(
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    mut turn: Turn,
+    stream: Option<u32>,
     request: http::Request<Incoming>,
-    phase: watch::Receiver<Phase>,
-) -> impl Future<Output = Result<http::Response<Body>, BoxError>> + use<> {
-    let is_http_2 = request.version() == Version::HTTP_2;
-    let stream = link.next_stream().filter(|_| is_http_2).unwrap_or_default();
+) -> Result<http::Response<Body>, BoxError> {
+    (&mut turn).await;
     let way = Way::Http(request.version());
-    let arrived = Arrived::new(shared, request, way, link.is_gone_away());
-    if let Some((reason, processed)) = arrived.go_away() {
+    let arrived = Arrived::new(&shared, request, way, link.is_gone_away());
+    if let (Some((reason, processed)), Some(stream)) = (arrived.go_away(), stream) {
         // Those of clients are odd.
         let last = if processed {
             stream
@@ -98,15 +100,13 @@ fn answer(
         };
         link.go_away(gone_away(last, reason));
     }
-    let link = Arc::clone(link);
-    async move {
-        match arrived.answer().await {
-            Ok(mut response) => {
-                response.body_mut().goes_to(&link);
-                Ok(response)
-            }
-            Err(stop) => Err(no_answer(stop, &link, phase).await),
+    drop(turn);
+    match arrived.answer().await {
+        Ok(mut response) => {
+            response.body_mut().goes_to(&link);
+            Ok(response)
         }
+        Err(stop) => Err(no_answer(stop, &link, shared.subscribe()).await),
     }
 }
 

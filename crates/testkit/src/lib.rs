@@ -86,6 +86,7 @@ mod response;
 mod service_time;
 mod shared;
 mod station;
+mod turns;
 mod upstream;
 mod visit;
 

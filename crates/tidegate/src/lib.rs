@@ -44,6 +44,10 @@ pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax
 pub use tidegate_governor::{GovernorHandle, GovernorLayer};
 pub use tidegate_prober::{ProberHandle, ProberLayer};
 pub use tidegate_rate::{Cost, Rate, RateHandle, RateLayer};
+pub use tidegate_retry::{
+    Attempt, AttemptTimedOut, Budget, BudgetFor, BudgetPerKey, GaveUp, GaveUpReason, Jitter,
+    ReplayBody, Retry, RetryBody, RetryLayer, RetryPolicy, RetryRequest, RetryResponse,
+};
 
 /// The stacks of the README compile.
 #[cfg(doctest)]

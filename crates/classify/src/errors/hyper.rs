@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::error::Error;
 
 use h2::Reason;
@@ -5,6 +6,14 @@ use hyper_util::client::legacy;
 use tidegate_core::{Cause, Outcome};
 
 use super::io;
+
+pub(super) fn known(error: &dyn Any) -> Option<&(dyn Error + 'static)> {
+    if let Some(error) = error.downcast_ref::<hyper::Error>() {
+        return Some(error);
+    }
+    let error = error.downcast_ref::<h2::Error>()?;
+    Some(error)
+}
 
 /// The request itself, or its body, failed on our side.
 pub(super) fn is_ours(error: &(dyn Error + 'static)) -> bool {

@@ -3,10 +3,10 @@ use std::io;
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use http_body::Frame;
-use http_body_util::{Empty, StreamBody};
+use http_body_util::{BodyExt, Empty, StreamBody};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tidegate_classify::{Classify, HttpClassifier, Verdict};
+use tidegate_classify::{Classify, HttpClassifier, Verdict, errors};
 use tidegate_core::{BoxError, Outcome};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -14,7 +14,7 @@ use tokio::time::Duration;
 
 use crate::support::{
     CONNECTION, End, IN_DOUBT, THROTTLED, TIMED_OUT, UNTOUCHED, answer, assert_says, get,
-    get_reqwest, refused_port, reqwest_builder, serve, untouched,
+    get_reqwest, hyper, refused_port, reqwest_builder, serve, untouched,
 };
 
 #[tokio::test]
@@ -50,6 +50,17 @@ async fn a_body_that_is_cut_short_is_an_overload_in_doubt() {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn a_body_of_hypers_fails_with_an_error_that_is_known() {
+    let short = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\ntide";
+    let uri = format!("http://{}/", answer(short, End::Close).await);
+    let response = hyper().get(uri.parse().unwrap()).await.unwrap();
+    let error = response.into_body().collect().await.unwrap_err();
+    let known = errors::known(&error).expect("it is known");
+    assert_eq!(errors::outcome(known), CONNECTION);
+    assert!(errors::known(&"tide").is_none());
 }
 
 #[tokio::test(start_paused = true)]

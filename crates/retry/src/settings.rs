@@ -1,0 +1,195 @@
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, Method, StatusCode};
+use tidegate_classify::{Classify, When, errors};
+use tidegate_core::{Outcome, Refused};
+use tower::load_shed::error::Overloaded;
+
+use crate::rules::Rules;
+use crate::{RetryRequest, RetryResponse};
+
+type RepeatIf = dyn Fn(&Method, &str, &HeaderMap) -> bool + Send + Sync;
+type ExhaustedIf = dyn Fn(&[u8]) -> bool + Send + Sync;
+
+/// What a retry was told, and what it therefore makes of an answer.
+#[derive(Clone)]
+pub(crate) struct Settings<C> {
+    pub(crate) rules: Rules,
+    pub(crate) attempt_timeout: Option<Duration>,
+    pub(crate) classifier: C,
+    /// Statuses that prove that nothing was processed.
+    pub(crate) unprocessed: Arc<[u16]>,
+    pub(crate) repeat_if: Option<Arc<RepeatIf>>,
+    pub(crate) exhausted_if: Option<Arc<ExhaustedIf>>,
+    pub(crate) refusals: bool,
+    pub(crate) no_redirects: bool,
+}
+
+/// A failure that may pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    pub(crate) hint: Option<Duration>,
+    pub(crate) is_unprocessed: bool,
+    pub(crate) forbids: bool,
+}
+
+/// How services of OpenAI and Anthropic, and Stripe, say that it is no use.
+const SHOULD_RETRY: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
+
+/// What the bodies of exhausted quotas have in them: OpenAI's codes of an empty balance and of a hard
+/// limit. Google's say that the limit of the quota is none at all, which [`says_limit_0`] finds.
+const EXHAUSTED: [&[u8]; 2] = [b"insufficient_quota", b"billing_hard_limit_reached"];
+
+impl<C> Settings<C> {
+    /// Whether doing it twice does no harm (RFC 9110 §9.2.2), or the service sees to that.
+    pub(crate) fn may_repeat(&self, request: &impl RetryRequest) -> bool {
+        let (method, headers) = (request.method(), request.headers());
+        method.is_idempotent()
+            || headers.contains_key("idempotency-key")
+            || self
+                .repeat_if
+                .as_ref()
+                .is_some_and(|repeat_if| repeat_if(method, request.path(), headers))
+    }
+
+    pub(crate) fn failed_response<Req, Res>(
+        &self,
+        call: &mut C::Call,
+        response: &Res,
+    ) -> Option<Failure>
+    where
+        C: Classify<Req, Res>,
+        Res: RetryResponse,
+    {
+        let When::Now(verdict) = self.classifier.response(call, response) else {
+            return None;
+        };
+        let status = response.status();
+        let may_pass = match verdict.outcome {
+            Outcome::Success | Outcome::Ignored => false,
+            Outcome::Overload(_) => true,
+            Outcome::Failure => !is_permanent(status),
+        };
+        may_pass.then(|| Failure {
+            hint: verdict.retry_after,
+            is_unprocessed: self.unprocessed.contains(&status.as_u16()),
+            forbids: forbids(response.headers()),
+        })
+    }
+
+    pub(crate) fn failed_error<Req, Res>(
+        &self,
+        call: &mut C::Call,
+        error: &(dyn StdError + 'static),
+    ) -> Option<Failure>
+    where
+        C: Classify<Req, Res>,
+    {
+        let refused = Refused::find(error);
+        let is_local = refused.is_some() || is_shed(error);
+        if is_local {
+            return self.refusals.then(|| Failure {
+                hint: refused.and_then(|refused| refused.retry_after),
+                is_unprocessed: true,
+                forbids: false,
+            });
+        }
+        let verdict = self.classifier.error(call, error);
+        // A stream that was refused before its turn may be no word about the service, and yet have to
+        // be sent again.
+        let is_unprocessed = errors::not_processed(error) || self.proves_no_connection(error);
+        let may_pass = !matches!(verdict.outcome, Outcome::Success | Outcome::Ignored);
+        (is_unprocessed || may_pass).then_some(Failure {
+            hint: verdict.retry_after,
+            is_unprocessed,
+            forbids: false,
+        })
+    }
+
+    fn proves_no_connection(&self, error: &(dyn StdError + 'static)) -> bool {
+        #[cfg(feature = "reqwest")]
+        if self.no_redirects {
+            let mut chain = tidegate_core::chain(error);
+            return chain.any(|error| {
+                let error = error.downcast_ref::<reqwest::Error>();
+                error.is_some_and(reqwest::Error::is_connect)
+            });
+        }
+        let _ = error;
+        false
+    }
+
+    /// Whether the body of a failure says that waiting does not help.
+    pub(crate) fn is_exhausted(&self, body: &[u8]) -> bool {
+        let contains = |words: &[u8]| body.windows(words.len()).any(|at| at == words);
+        EXHAUSTED.iter().any(|words| contains(words))
+            || says_limit_0(body)
+            || self
+                .exhausted_if
+                .as_ref()
+                .is_some_and(|exhausted_if| exhausted_if(body))
+    }
+}
+
+/// The service will say the same again: not implemented, no such version, and a network that wants a
+/// login first.
+fn is_permanent(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 501 | 505 | 511)
+}
+
+fn forbids(headers: &HeaderMap) -> bool {
+    let says_no = |name| headers.get(name).is_some_and(|value| value == "false");
+    SHOULD_RETRY.into_iter().any(says_no)
+}
+
+fn is_shed(error: &(dyn StdError + 'static)) -> bool {
+    tidegate_core::chain(error).any(<dyn StdError>::is::<Overloaded>)
+}
+
+/// `limit: 0`, but not `limit: 0.5` nor `limit: 05`.
+fn says_limit_0(body: &[u8]) -> bool {
+    const LIMIT_0: &[u8] = b"limit: 0";
+    body.windows(LIMIT_0.len()).enumerate().any(|(at, found)| {
+        let next = body.get(at + LIMIT_0.len());
+        let goes_on = next.is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
+        found == LIMIT_0 && !goes_on
+    })
+}
+
+impl<C: fmt::Debug> fmt::Debug for Settings<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("rules", &self.rules)
+            .field("attempt_timeout", &self.attempt_timeout)
+            .field("classifier", &self.classifier)
+            .field("unprocessed", &self.unprocessed)
+            .field("repeat_if", &self.repeat_if.is_some())
+            .field("exhausted_if", &self.exhausted_if.is_some())
+            .field("refusals", &self.refusals)
+            .field("no_redirects", &self.no_redirects)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_of_zero_is_no_other_number() {
+        for (body, expected) in [
+            ("quota metric requests, limit: 0, model x", true),
+            ("limit: 0", true),
+            ("limit: 0.5", false),
+            ("limit: 05", false),
+            ("limit: 50", false),
+            ("limit: 0.5, limit: 0\n", true),
+            ("", false),
+        ] {
+            assert_eq!(says_limit_0(body.as_bytes()), expected, "{body}");
+        }
+    }
+}

@@ -1,0 +1,299 @@
+//! Whatever happens to requests, permits, samples and the upstream's counts agree.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, Version};
+use http_body_util::Empty;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use tidegate::{BoxError, Outcome, Units};
+use tidegate_testkit::{Exponential, Fault, Upstream};
+use tokio::time::timeout;
+use tower::{ServiceBuilder, ServiceExt, service_fn};
+
+use crate::loopback::reqwest_client;
+use crate::plan::{BodyEnd, Course, Plan, Seen};
+use crate::recording::Heard;
+use crate::run::{MOST, Watched};
+use crate::support::assert_free;
+
+const SEEDS: u64 = 20;
+
+const SLOW: [Fault; 2] = [
+    Fault::SlowHead(Duration::from_millis(30)),
+    Fault::SlowBody {
+        chunk: 2,
+        every: Duration::from_millis(2),
+    },
+];
+
+fn of_http_1() -> Vec<Fault> {
+    let of_connections = [
+        Fault::ResetBeforeHead,
+        Fault::ResetInHead,
+        Fault::ResetInBody,
+        Fault::HalfCloseBeforeHead,
+        Fault::HalfCloseInBody,
+        Fault::ShortBody,
+    ];
+    [of_connections.as_slice(), &SLOW].concat()
+}
+
+/// Those that leave the other streams of a connection alone.
+fn of_http_2() -> Vec<Fault> {
+    let of_streams = [Fault::ShortBody, Fault::ResetStream, Fault::RefusedStream];
+    [of_streams.as_slice(), &SLOW].concat()
+}
+
+fn count(outcomes: impl IntoIterator<Item = Outcome>) -> HashMap<Outcome, usize> {
+    let mut counts = HashMap::new();
+    for outcome in outcomes {
+        *counts.entry(outcome).or_default() += 1;
+    }
+    counts
+}
+
+/// What a law heard is what the callers saw; every permit is back.
+fn assert_heard(course: &Course, plans: &[Plan], seen: &[Seen], watched: &Watched) -> Heard {
+    let handle = watched.feedback.handle();
+    // If somebody moved the limit after the last answer, the law learns of it here.
+    handle.law(|_| ());
+    let heard = watched.law.heard();
+    let sent = (0..plans.len()).filter(|number| watched.spy.sent(*number));
+    assert_eq!(heard.starts, sent.count() as u64);
+
+    let mut expected = Vec::new();
+    for (plan, seen) in plans.iter().zip(seen) {
+        assert!(plan.allows(*seen), "{seen:?} of {plan:?}");
+        expected.extend(plan.outcomes(*seen, course.version));
+    }
+    let outcomes = heard.samples.iter().map(|sample| sample.outcome);
+    assert_eq!(count(outcomes), count(expected), "seed {}", course.seed);
+
+    for sample in &heard.samples {
+        assert!(sample.in_flight <= MOST && sample.in_flight_at_start <= MOST);
+    }
+    assert_free(&watched.gate.handle(), handle.limit());
+    heard
+}
+
+/// What was sent arrived once, and what was not did not. A caller that left may have taken its
+/// request back on the way.
+fn assert_arrived(plans: &[Plan], seen: &[Seen], upstream: &Upstream) {
+    let mut executed = vec![None; plans.len()];
+    for arrival in upstream.arrivals() {
+        let number = crate::plan::number(&arrival.key);
+        let before = executed[number].replace(arrival.executed.is_some());
+        assert_eq!(before, None, "{number} arrived twice");
+    }
+    for ((plan, seen), executed) in plans.iter().zip(seen).zip(executed) {
+        match *seen {
+            Seen::Unsent => assert_eq!(executed, None),
+            Seen::LeftBeforeHead => {}
+            Seen::Failed => assert_eq!(executed, plan.fault.map(|fault| fault.executes())),
+            Seen::Head(status, _) => assert_eq!(executed, Some(status != 503)),
+        }
+    }
+    let report = upstream.report();
+    assert_eq!((report.in_flight, report.unlogged), (0, 0));
+    let ended = report.served + report.refused + report.cancelled + report.aborted;
+    assert_eq!(report.arrivals, ended + report.unanswered);
+}
+
+fn number_of(seen: &[Seen], which: impl Fn(Seen) -> bool) -> u64 {
+    seen.iter().filter(|seen| which(**seen)).count() as u64
+}
+
+/// Without a connection between, a request that is dropped has left at that moment.
+fn assert_counted(plans: &[Plan], seen: &[Seen], upstream: &Upstream) {
+    let report = upstream.report();
+    let sent = number_of(seen, |seen| seen != Seen::Unsent);
+    let refused = number_of(seen, |seen| matches!(seen, Seen::Head(503, _)));
+    let served = number_of(
+        seen,
+        |seen| matches!(seen, Seen::Head(status, BodyEnd::Read) if status != 503),
+    );
+    let left = number_of(
+        seen,
+        |seen| matches!(seen, Seen::Head(status, BodyEnd::Left) if status != 503),
+    );
+    let broken = number_of(seen, |seen| matches!(seen, Seen::Head(_, BodyEnd::Failed)));
+    let mut unanswered = 0;
+    let mut cut_in_head = 0;
+    let mut left_before_head = 0;
+    for (plan, seen) in plans.iter().zip(seen) {
+        let before = plan.fault.is_some_and(|fault| !fault.executes());
+        match seen {
+            Seen::Failed | Seen::LeftBeforeHead if before => unanswered += 1,
+            Seen::Failed => cut_in_head += 1,
+            Seen::LeftBeforeHead => left_before_head += 1,
+            Seen::Unsent | Seen::Head(..) => {}
+        }
+    }
+    assert_eq!(report.arrivals, sent);
+    assert_eq!(report.refused, refused);
+    assert_eq!(report.served, served);
+    assert_eq!(report.unanswered, unanswered);
+    assert_eq!(report.aborted, broken + cut_in_head);
+    assert_eq!(report.cancelled, left + left_before_head);
+    assert!(report.peak_in_flight <= MOST);
+}
+
+impl Heard {
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.starts += other.starts;
+        self.samples.extend(&other.samples);
+        self.changes += other.changes;
+        self.moves += other.moves;
+    }
+
+    #[track_caller]
+    pub(crate) fn assert_moved(&self) {
+        assert!(self.changes > 0, "the law did nothing");
+        assert!(self.moves > 0, "nobody moved the limit");
+    }
+
+    pub(crate) fn summary(&self) -> String {
+        let Self {
+            starts,
+            samples,
+            changes,
+            moves,
+        } = self;
+        let corrections = samples.len() as u64 - starts;
+        format!(
+            "{starts} sent, {} samples of which {corrections} corrections, {changes} changes of the law, \
+             {moves} moves by hand",
+            samples.len()
+        )
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_connection_permits_samples_and_all_counts_agree() {
+    let mut total = Heard::default();
+    for seed in 0..SEEDS {
+        let course = Course {
+            requests: 10_000,
+            time: 20.s(),
+            faults: [of_http_1(), vec![Fault::Silence]].concat(),
+            version: Version::HTTP_11,
+            seed,
+        };
+        let plans = course.plans();
+        let upstream = course
+            .upstream(&plans)
+            .service_time(Exponential(20.ms()))
+            .start_in_process();
+        let watched = Watched::new(course.requests);
+        let (spy, direct) = (watched.spy.clone(), upstream.direct());
+        let stack = ServiceBuilder::new()
+            .layer(watched.gate.clone())
+            .layer(watched.feedback.clone())
+            .service_fn(move |request: Request<Empty<Bytes>>| {
+                let (spy, direct) = (spy.clone(), direct.clone());
+                async move {
+                    spy.note(request.uri().path());
+                    // Only silence lasts as long.
+                    let answer = timeout(5.s(), direct.oneshot(request)).await?;
+                    Ok::<_, BoxError>(answer?)
+                }
+            });
+        let seen = watched.run(&course, &plans, stack, &upstream).await;
+        let heard = assert_heard(&course, &plans, &seen, &watched);
+        assert_arrived(&plans, &seen, &upstream);
+        assert_counted(&plans, &seen, &upstream);
+        total.add(&heard);
+    }
+    total.assert_moved();
+    println!("{SEEDS} seeds: {}", total.summary());
+}
+
+#[tokio::test(start_paused = true)]
+async fn through_hyper_util_permits_samples_and_arrivals_agree() {
+    for (version, faults) in [
+        (Version::HTTP_11, of_http_1()),
+        (Version::HTTP_2, of_http_2()),
+    ] {
+        let mut total = Heard::default();
+        for seed in 0..SEEDS {
+            let course = Course {
+                requests: 1_000,
+                time: 2.s(),
+                faults: faults.clone(),
+                version,
+                seed,
+            };
+            let plans = course.plans();
+            let upstream = course
+                .upstream(&plans)
+                .service_time(Exponential(20.ms()))
+                .start_in_process();
+            let client = Client::builder(TokioExecutor::new())
+                .http2_only(version == Version::HTTP_2)
+                .build::<_, Empty<Bytes>>(upstream.connector());
+            let watched = Watched::new(course.requests);
+            let spy = watched.spy.clone();
+            let stack = ServiceBuilder::new()
+                .layer(watched.gate.clone())
+                .layer(watched.feedback.clone())
+                .service_fn(move |request: Request<Empty<Bytes>>| {
+                    let (spy, client) = (spy.clone(), client.clone());
+                    async move {
+                        spy.note(request.uri().path());
+                        client.request(request).await
+                    }
+                });
+            let seen = watched.run(&course, &plans, stack, &upstream).await;
+            let heard = assert_heard(&course, &plans, &seen, &watched);
+            upstream.shutdown().await;
+            assert_arrived(&plans, &seen, &upstream);
+            total.add(&heard);
+        }
+        total.assert_moved();
+        println!("{SEEDS} seeds over {version:?}: {}", total.summary());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn on_loopback_through_reqwest_permits_samples_and_arrivals_agree() {
+    let course = Course {
+        requests: 2_000,
+        time: 2.s(),
+        faults: of_http_1(),
+        version: Version::HTTP_11,
+        seed: 7,
+    };
+    let plans = course.plans();
+    let upstream = course
+        .upstream(&plans)
+        .service_time(Exponential(2.ms()))
+        .start()
+        .await;
+    let client = reqwest_client().build().unwrap();
+    let watched = Watched::new(course.requests);
+    let spy = watched.spy.clone();
+    let stack = ServiceBuilder::new()
+        .map_request(|request: Request<Empty<Bytes>>| {
+            let url = request.uri().to_string().parse().unwrap();
+            reqwest::Request::new(Method::GET, url)
+        })
+        .map_response(Response::<reqwest::Body>::from)
+        .layer(watched.gate.clone())
+        .layer(watched.feedback.clone())
+        .service(service_fn(move |request: reqwest::Request| {
+            let (spy, client) = (spy.clone(), client.clone());
+            async move {
+                spy.note(request.url().path());
+                client.execute(request).await
+            }
+        }));
+    let seen = watched.run(&course, &plans, stack, &upstream).await;
+    let heard = assert_heard(&course, &plans, &seen, &watched);
+    upstream.shutdown().await;
+    assert_arrived(&plans, &seen, &upstream);
+    heard.assert_moved();
+    println!("{}", heard.summary());
+}

@@ -1,0 +1,211 @@
+//! Every fault of the upstream as a stack sees it: the table of `docs/faults.md`.
+
+use bytes::Bytes;
+use http::{Method, Request, Response, Version};
+use http_body::Body;
+use http_body_util::{BodyExt, Empty};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::{Connect, HttpConnector};
+use hyper_util::rt::TokioExecutor;
+use tidegate::{Aimd, BoxError, FeedbackLayer, GateLayer, HttpClassifier, Outcome, Units};
+use tidegate_testkit::{Fault, Upstream, UpstreamBuilder};
+use tokio::time::timeout;
+use tower::{Service, ServiceBuilder, ServiceExt};
+
+use crate::loopback::reqwest_client;
+use crate::page::{assert_one_stands_in, assert_table};
+use crate::recording::Recording;
+use crate::support::assert_free;
+
+const VERSIONS: [(Version, &str); 2] = [(Version::HTTP_11, "1"), (Version::HTTP_2, "2")];
+
+const LIMIT: usize = 4;
+
+/// A gate, a law that records, and what one request through them came to.
+struct Stack {
+    gate: GateLayer,
+    feedback: FeedbackLayer<HttpClassifier, Recording<Aimd>>,
+    law: Recording<Aimd>,
+}
+
+/// What was seen of one fault.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    caller: String,
+    law: String,
+    samples: String,
+    permit: &'static str,
+    sent: u64,
+    executed: u64,
+}
+
+impl Stack {
+    fn new() -> Self {
+        let gate = GateLayer::new(LIMIT);
+        let law = Recording::new(Aimd::new().start(LIMIT));
+        // Whoever gives up, does so later than that.
+        let feedback = FeedbackLayer::new(HttpClassifier::default(), law.clone(), gate.handle())
+            .late_after(25.ms());
+        Self {
+            gate,
+            feedback,
+            law,
+        }
+    }
+
+    /// What becomes of a request that is sent through `stack`, which is made of these layers.
+    async fn see<S, B>(&self, stack: S, fault: Fault, upstream: &Upstream) -> Seen
+    where
+        S: Service<Request<Empty<Bytes>>, Response = Response<B>>,
+        S::Error: Into<BoxError>,
+        B: Body<Error: Into<BoxError>> + Unpin,
+    {
+        let request = Request::get(upstream.uri()).body(Empty::new()).unwrap();
+        let caller = called(stack, fault, request).await;
+        let heard = self.law.heard();
+        let first = heard.samples.first().expect("a sample");
+        let corrections = heard.samples.len() - 1;
+        assert_eq!(heard.starts, 1);
+        assert!(corrections == 0 || first.outcome.is_success());
+        let corrections = heard.samples[1..].iter().map(|sample| {
+            assert_eq!((sample.latency, sample.started), (None, first.started));
+            format!(", then {}", words(sample.outcome))
+        });
+        let report = upstream.report();
+        assert_free(&self.gate.handle(), LIMIT);
+        Seen {
+            caller,
+            law: words(first.outcome) + &corrections.collect::<String>(),
+            samples: match heard.samples.len() - 1 {
+                0 => "1".into(),
+                corrections => format!("1 and {corrections} correction"),
+            },
+            permit: "back",
+            sent: report.arrivals,
+            executed: report.executed,
+        }
+    }
+}
+
+async fn called<S, B>(stack: S, fault: Fault, request: Request<Empty<Bytes>>) -> String
+where
+    S: Service<Request<Empty<Bytes>>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: Body<Error: Into<BoxError>> + Unpin,
+{
+    // Only silence waits for the end of it.
+    let patience = match fault {
+        Fault::Silence => 50.ms(),
+        _ => 600.s(),
+    };
+    let mut body = match timeout(patience, stack.oneshot(request)).await {
+        Err(_) => return "gave up".into(),
+        Ok(Err(_)) => return "error".into(),
+        Ok(Ok(response)) => response.into_body(),
+    };
+    loop {
+        match body.frame().await {
+            None => return "all".into(),
+            Some(Ok(_)) => {}
+            Some(Err(_)) => return "head, then error".into(),
+        }
+    }
+}
+
+fn words(outcome: Outcome) -> String {
+    format!("`{outcome:?}`")
+}
+
+fn upstream(fault: Fault) -> UpstreamBuilder {
+    Upstream::unlimited()
+        .respond(|_| tidegate_testkit::Response::new(200).body("hello"))
+        .script(move |_, _| fault)
+}
+
+async fn by_hyper<C>(fault: Fault, version: Version, upstream: &Upstream, connector: C) -> Seen
+where
+    C: Connect + Clone + Send + Sync + 'static,
+{
+    let client = Client::builder(TokioExecutor::new())
+        .http2_only(version == Version::HTTP_2)
+        .build(connector);
+    let stack = Stack::new();
+    let service = ServiceBuilder::new()
+        .layer(stack.gate.clone())
+        .layer(stack.feedback.clone())
+        .service(client);
+    stack.see(service, fault, upstream).await
+}
+
+async fn by_reqwest(fault: Fault, version: Version, upstream: &Upstream) -> Seen {
+    let client = match version {
+        Version::HTTP_2 => reqwest_client().http2_prior_knowledge(),
+        _ => reqwest_client(),
+    };
+    let stack = Stack::new();
+    let service = ServiceBuilder::new()
+        .map_request(|request: Request<Empty<Bytes>>| {
+            let url = request.uri().to_string().parse().unwrap();
+            reqwest::Request::new(Method::GET, url)
+        })
+        .map_response(Response::<reqwest::Body>::from)
+        .layer(stack.gate.clone())
+        .layer(stack.feedback.clone())
+        .service(client.build().unwrap());
+    stack.see(service, fault, upstream).await
+}
+
+fn cases() -> impl Iterator<Item = (Fault, Version, &'static str)> {
+    let of = |fault: Fault| VERSIONS.map(|(version, name)| (fault, version, name));
+    let all = Fault::EXAMPLES.into_iter().flat_map(of);
+    all.filter(|(fault, version, _)| fault.applies_to(*version))
+}
+
+fn row(fault: Fault, http: &str, client: &str, seen: &Seen) -> String {
+    let Seen {
+        caller,
+        law,
+        samples,
+        permit,
+        sent,
+        executed,
+    } = seen;
+    format!(
+        "| {fault} | {http} | {client} | {caller} | {law} | {samples} | {permit} | {sent} | {executed} |\n"
+    )
+}
+
+#[tokio::test]
+async fn what_a_law_hears_of_each_fault_is_the_table_of_the_docs() {
+    let mut table = String::from(
+        "| fault | HTTP | client | the caller gets | the law hears | samples | permit | sent | executed |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
+    );
+    for (fault, version, http) in cases() {
+        let hypers = upstream(fault).start().await;
+        let hyper = by_hyper(fault, version, &hypers, HttpConnector::new()).await;
+        let reqwests = upstream(fault).start().await;
+        let reqwest = by_reqwest(fault, version, &reqwests).await;
+        if hyper == reqwest {
+            table += &row(fault, http, "both", &hyper);
+        } else {
+            table += &row(fault, http, "hyper-util", &hyper);
+            table += &row(fault, http, "reqwest", &reqwest);
+        }
+        for seen in [hyper, reqwest] {
+            let executed = if fault.executes() { seen.sent } else { 0 };
+            assert_eq!(seen.executed, executed, "{fault}");
+        }
+    }
+    assert_table("faults.md", "faults", &table);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_process_each_fault_is_what_it_is_on_loopback() {
+    for (fault, version, http) in cases() {
+        let upstream = upstream(fault).start_in_process();
+        let seen = by_hyper(fault, version, &upstream, upstream.connector()).await;
+        let rows = ["both", "hyper-util"].map(|client| row(fault, http, client, &seen));
+        assert_one_stands_in("faults.md", &rows);
+    }
+}
