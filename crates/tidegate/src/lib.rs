@@ -44,6 +44,8 @@ pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax
 pub use tidegate_governor::{GovernorHandle, GovernorLayer};
 pub use tidegate_prober::{ProberHandle, ProberLayer};
 pub use tidegate_rate::{Cost, Rate, RateHandle, RateLayer};
+#[cfg(feature = "report")]
+pub use tidegate_report::Report;
 pub use tidegate_retry::{
     Attempt, AttemptTimedOut, Budget, BudgetFor, BudgetPerKey, GaveUp, GaveUpReason, Jitter,
     ReplayBody, Retry, RetryBody, RetryLayer, RetryPolicy, RetryRequest, RetryResponse,

@@ -1,0 +1,240 @@
+use std::time::{Duration, Instant};
+
+use tidegate_core::{Change, Reason, Sample, Setting, Snapshot};
+
+use crate::counts::{Counts, State};
+use crate::interval::Interval;
+use crate::moves::{Moves, whole};
+
+/// How many intervals there are at most, 1.5 KB each. A run that is longer than all of them makes
+/// each twice as long, so that a run of any length has at least half as many.
+const MOST: u64 = 400;
+
+/// How long an interval is at first, in nanoseconds.
+const SHORTEST: u64 = 10_000_000;
+
+/// What happened, in bounded memory: intervals of equal length, and changes with their reasons.
+#[derive(Clone, Debug)]
+pub(crate) struct History {
+    /// When the first event came.
+    origin: Option<Instant>,
+    /// When the last one came, in nanoseconds since the origin.
+    last: u64,
+    /// Of each interval, in nanoseconds.
+    length: u64,
+    /// The first `used` are; the others keep their memory for later.
+    intervals: Vec<Interval>,
+    used: usize,
+    moves: Moves,
+    first_limit: f64,
+    /// In force at the end.
+    setting: Setting,
+    /// Whether a law has spoken.
+    law: bool,
+    shadow: bool,
+}
+
+/// Intervals as one, for a view.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    pub(crate) from: Duration,
+    #[expect(dead_code, reason = "for pictures")]
+    pub(crate) until: Duration,
+    pub(crate) interval: Interval,
+}
+
+impl Span {
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.interval.counts
+    }
+}
+
+impl Default for History {
+    fn default() -> Self {
+        Self {
+            origin: None,
+            last: 0,
+            length: SHORTEST,
+            intervals: Vec::new(),
+            used: 0,
+            moves: Moves::default(),
+            first_limit: 1.0,
+            setting: Setting::limit(1.0),
+            law: false,
+            shadow: false,
+        }
+    }
+}
+
+impl History {
+    /// How it stands before the first event.
+    pub(crate) fn begin(&mut self, snapshot: &Snapshot) {
+        self.setting = seen(snapshot);
+        self.first_limit = self.setting.limit;
+        self.shadow = snapshot.shadow;
+    }
+
+    /// Answers whether a new interval has begun.
+    pub(crate) fn sample(&mut self, now: Instant, sample: &Sample) -> bool {
+        self.law = true;
+        let used = self.used;
+        let index = self.index(now);
+        self.intervals[index].sample(sample);
+        self.used > used
+    }
+
+    pub(crate) fn change(&mut self, now: Instant, change: &Change) {
+        self.law = true;
+        if self.moves.is_empty() {
+            self.began(change.from.limit);
+        }
+        let pace = if change.from.pace == change.to.pace {
+            // A pace that is there is the user's.
+            self.setting.pace
+        } else {
+            change.to.pace
+        };
+        self.push(now, *change);
+        self.set(now, Setting { pace, ..change.to });
+    }
+
+    /// What was seen at a door. Where no law moves it, what differs was moved by hand.
+    pub(crate) fn look(&mut self, now: Instant, snapshot: &Snapshot) {
+        let index = self.index(now);
+        self.intervals[index].snapshot(snapshot);
+        self.shadow = snapshot.shadow;
+        let from = self.setting;
+        let mut to = seen(snapshot);
+        to.pause_until = to.pause_until.max(from.pause_until);
+        let follows = self.law && !snapshot.frozen || snapshot.shadow;
+        if follows || whole(from.limit) == whole(to.limit) {
+            to.limit = from.limit;
+        }
+        let by_hand = !self.law || whole(from.limit) != whole(to.limit);
+        if by_hand && from != to {
+            let reason = Reason::Manual;
+            self.push(now, Change { from, to, reason });
+        }
+        self.set(now, to);
+    }
+
+    /// When the last event came, since the first one.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_nanos(self.last)
+    }
+
+    /// How long an interval is.
+    pub(crate) fn length(&self) -> Duration {
+        Duration::from_nanos(self.length)
+    }
+
+    pub(crate) fn first_limit(&self) -> f64 {
+        self.first_limit
+    }
+
+    pub(crate) fn moves(&self) -> &Moves {
+        &self.moves
+    }
+
+    /// Whether the law decides without being followed, when somebody last looked.
+    pub(crate) fn is_shadow(&self) -> bool {
+        self.shadow
+    }
+
+    /// All intervals as stretches of `width`, which is at least as long as one. An interval is in the
+    /// stretch that it begins in.
+    pub(crate) fn spans(&self, width: Duration) -> Vec<Span> {
+        let width = width.max(self.length()).as_nanos() as u64;
+        let mut spans: Vec<Span> = Vec::new();
+        for (index, interval) in (0..).zip(&self.intervals[..self.used]) {
+            let from = index * self.length / width * width;
+            match spans.last_mut() {
+                Some(last) if last.from.as_nanos() as u64 == from => last.interval.add(interval),
+                _ => spans.push(Span {
+                    from: Duration::from_nanos(from),
+                    until: Duration::from_nanos((from + width).min(self.last)),
+                    interval: interval.clone(),
+                }),
+            }
+        }
+        spans
+    }
+
+    /// Before the first change the limit was this one, to a fraction.
+    fn began(&mut self, limit: f64) {
+        self.first_limit = limit;
+        self.setting.limit = limit;
+        let intervals = self.intervals[..self.used].iter_mut();
+        intervals.for_each(|interval| interval.counts.began(limit));
+    }
+
+    /// The setting from now on.
+    fn set(&mut self, now: Instant, setting: Setting) {
+        self.setting = setting;
+        if let Some(last) = self.intervals[..self.used].last_mut() {
+            last.counts.set(State::from(&setting));
+            last.counts.paused |= setting.pause_until > Some(now);
+        }
+    }
+
+    fn push(&mut self, now: Instant, change: Change) {
+        let at = Duration::from_nanos(self.since(now));
+        self.moves.push(at, change);
+        let index = self.index(now);
+        let changes = &mut self.intervals[index].counts.changes;
+        *changes = changes.saturating_add(1);
+    }
+
+    /// Nanoseconds since the origin; what came before the first event came with it.
+    fn since(&mut self, now: Instant) -> u64 {
+        let origin = *self.origin.get_or_insert(now);
+        now.saturating_duration_since(origin).as_nanos() as u64
+    }
+
+    /// Of the interval of that moment, which is there then.
+    fn index(&mut self, now: Instant) -> usize {
+        let since = self.since(now);
+        self.last = self.last.max(since);
+        while since / self.length >= MOST {
+            self.halve();
+        }
+        let index = (since / self.length) as usize;
+        while self.used <= index {
+            self.open();
+        }
+        index
+    }
+
+    fn open(&mut self) {
+        let state = State::from(&self.setting);
+        match self.intervals.get_mut(self.used) {
+            Some(interval) => interval.clear(state),
+            None => self.intervals.push(Interval::new(state)),
+        }
+        let begins = Duration::from_nanos(self.used as u64 * self.length);
+        let begins = self.origin.map(|origin| origin + begins);
+        self.intervals[self.used].counts.paused = self.setting.pause_until > begins;
+        self.used += 1;
+    }
+
+    /// Two neighbours become one.
+    fn halve(&mut self) {
+        for (to, from) in (0..self.used).step_by(2).enumerate() {
+            self.intervals.swap(to, from);
+            if from + 1 < self.used {
+                let (before, after) = self.intervals.split_at_mut(from + 1);
+                before[to].add(&after[0]);
+            }
+        }
+        self.used = self.used.div_ceil(2);
+        self.length *= 2;
+    }
+}
+
+fn seen(snapshot: &Snapshot) -> Setting {
+    Setting {
+        limit: snapshot.limit as f64,
+        pace: snapshot.pace,
+        pause_until: snapshot.pause_until,
+    }
+}

@@ -1,0 +1,181 @@
+use std::mem;
+use std::time::Duration;
+
+use tidegate_core::{Change, Setting};
+
+/// How many are kept at most, 150 bytes each.
+const MOST: usize = 512;
+
+/// Into how many a run is divided, so that none of them loses all.
+const PARTS: u128 = 64;
+
+/// One change, or several of the same kind in a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Move {
+    /// Since the origin: of the first one.
+    pub(crate) at: Duration,
+    /// From where the first began to where the last ended, and why the largest came.
+    pub(crate) change: Change,
+    /// How many changes it stands for.
+    pub(crate) steps: u32,
+    /// How much the largest of them matters.
+    weight: f64,
+}
+
+impl Move {
+    fn new(at: Duration, change: Change) -> Self {
+        Self {
+            at,
+            change,
+            steps: 1,
+            weight: weight(&change),
+        }
+    }
+
+    /// How much it matters, for those to leave out when there are too many: the limit counts by its
+    /// ratio, a pause or another pace as much as half or twice the limit.
+    pub(crate) fn weight(&self) -> f64 {
+        self.weight.max(weight(&self.change))
+    }
+
+    /// Whether a program that uses whole limits would see it.
+    pub(crate) fn is_visible(&self) -> bool {
+        let Change { from, to, .. } = &self.change;
+        whole(from.limit) != whole(to.limit) || self.paces() || self.pause().is_some()
+    }
+
+    pub(crate) fn paces(&self) -> bool {
+        self.change.from.pace != self.change.to.pace
+    }
+
+    /// How long the pause is that begins or goes on with it.
+    pub(crate) fn pause(&self) -> Option<&Setting> {
+        let Change { from, to, .. } = &self.change;
+        (to.pause_until > from.pause_until).then_some(to)
+    }
+
+    /// Whether the limit grew, shrank, or stood.
+    pub(crate) fn direction(&self) -> i8 {
+        direction(&self.change)
+    }
+
+    /// As one with a `later` one of the same kind, which the limit alone makes.
+    fn followed_by(&self, later: &Self) -> Option<Self> {
+        let plain = |it: &Self| !it.paces() && it.pause().is_none();
+        let kind = |it: &Self| (it.direction(), mem::discriminant(&it.change.reason));
+        let goes_on = whole(self.change.to.limit) == whole(later.change.from.limit);
+        (goes_on && plain(self) && plain(later) && kind(self) == kind(later)).then(|| {
+            let most = if later.weight > self.weight {
+                later
+            } else {
+                self
+            };
+            Self {
+                at: self.at,
+                change: Change {
+                    from: self.change.from,
+                    to: later.change.to,
+                    reason: most.change.reason,
+                },
+                steps: self.steps.saturating_add(later.steps),
+                weight: most.weight,
+            }
+        })
+    }
+}
+
+/// The floor, which is what a door uses.
+pub(crate) fn whole(limit: f64) -> usize {
+    (limit as usize).max(1)
+}
+
+fn direction(change: &Change) -> i8 {
+    let Change { from, to, .. } = change;
+    i8::from(to.limit > from.limit) - i8::from(to.limit < from.limit)
+}
+
+fn weight(change: &Change) -> f64 {
+    let Change { from, to, .. } = change;
+    let ratio = (to.limit.max(1.0) / from.limit.max(1.0)).log2().abs();
+    let other = from.pace != to.pace || from.pause_until != to.pause_until;
+    ratio.max(f64::from(other))
+}
+
+/// The changes of a run, in bounded memory: when there are too many, neighbours of the same kind
+/// become one, then those that matter least go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Moves {
+    kept: Vec<Move>,
+    left_out: u64,
+}
+
+impl Moves {
+    pub(crate) fn push(&mut self, at: Duration, change: Change) {
+        if self.kept.len() == MOST {
+            self.halve();
+        }
+        let place = self.kept.partition_point(|kept| kept.at <= at);
+        self.kept.insert(place, Move::new(at, change));
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kept.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Move> {
+        self.kept.iter()
+    }
+
+    /// How many changes were dropped.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
+    fn halve(&mut self) {
+        self.kept = runs(&self.kept, 2);
+        if self.kept.len() > MOST / 2 {
+            let (kept, left_out) = weightiest(&self.kept, MOST / 2);
+            self.kept = kept;
+            self.left_out += left_out;
+        }
+    }
+}
+
+/// Those of the same kind in a row, at most `longest`, as one.
+pub(crate) fn runs<'a>(moves: impl IntoIterator<Item = &'a Move>, longest: u32) -> Vec<Move> {
+    let mut runs: Vec<(Move, u32)> = Vec::new();
+    for next in moves {
+        match runs.last_mut() {
+            Some((run, length)) if *length < longest => match run.followed_by(next) {
+                Some(both) => (*run, *length) = (both, *length + 1),
+                None => runs.push((*next, 1)),
+            },
+            _ => runs.push((*next, 1)),
+        }
+    }
+    runs.into_iter().map(|(run, _)| run).collect()
+}
+
+/// The `most` that matter most, in their order, and how many changes that leaves out. Each part of the
+/// run keeps those that matter most in it, before any part keeps more.
+fn weightiest(moves: &[Move], most: usize) -> (Vec<Move>, u64) {
+    let until = moves.last().map_or(0, |last| last.at.as_nanos()) + 1;
+    let part = |it: &Move| it.at.as_nanos() * PARTS / until;
+    let mut ranked: Vec<(usize, &Move)> = Vec::new();
+    for part in moves.chunk_by(|a, b| part(a) == part(b)) {
+        let mut part: Vec<&Move> = part.iter().collect();
+        part.sort_by(|a, b| b.weight().total_cmp(&a.weight()));
+        ranked.extend(part.into_iter().enumerate());
+    }
+    ranked.sort_by(|(rank, a), (other, b)| {
+        let share = |rank| rank * PARTS as usize / most;
+        let share = share(*rank).cmp(&share(*other));
+        share.then(b.weight().total_cmp(&a.weight()))
+    });
+    let out = &ranked[most.min(ranked.len())..];
+    let left_out = out.iter().map(|(_, out)| u64::from(out.steps)).sum();
+    ranked.truncate(most);
+    let mut kept: Vec<Move> = ranked.into_iter().map(|(_, kept)| *kept).collect();
+    kept.sort_by_key(|kept| kept.at);
+    (kept, left_out)
+}

@@ -1,0 +1,106 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tidegate_core::{Change, Observer, Sample, Steer};
+
+use crate::history::History;
+use crate::recorder::Recorder;
+use crate::table;
+
+/// A bounded record of a run, and its views.
+///
+/// It counts from the first event on, and ends with the last one: it reads no clock. However long the
+/// run, it takes less than 700 KB: when its 400 intervals are full, neighbours are merged and each is
+/// twice as long from then on; of more than 512 changes those in a row of one kind become one, and
+/// then those that matter least go, which the views say.
+///
+/// A clone is the same report. When the last one is dropped, a layer that it was attached to still
+/// writes to it, and frees it when it goes itself.
+#[derive(Clone)]
+pub struct Report {
+    recorder: Arc<Recorder>,
+    steer: Option<Arc<dyn Steer>>,
+}
+
+impl Report {
+    /// Attached to nothing: whoever steps a law tells it what happens, since it is an [`Observer`].
+    pub fn new() -> Self {
+        Self {
+            recorder: Arc::new(Recorder::new(History::default(), None)),
+            steer: None,
+        }
+    }
+
+    /// Hears what the layer of this handle hears and does, from now on, and once in each interval
+    /// looks how it stands.
+    ///
+    /// Without a law, as with a gate, there is nothing to hear: it knows what it sees when you
+    /// [`look`](Self::look).
+    pub fn attach(handle: &(impl Steer + Clone + 'static)) -> Self {
+        Self::attach_shared(Arc::new(handle.clone()))
+    }
+
+    /// As [`attach`](Self::attach), where there is no telling what kind of handle it is.
+    pub fn attach_shared(steer: Arc<dyn Steer>) -> Self {
+        let mut history = History::default();
+        history.begin(&steer.snapshot());
+        let recorder = Arc::new(Recorder::new(history, Some(Arc::downgrade(&steer))));
+        steer.observe(Arc::clone(&recorder) as Arc<dyn Observer>);
+        Self {
+            recorder,
+            steer: Some(steer),
+        }
+    }
+
+    /// Looks how what it is attached to stands: limit, in flight, waiting, pace, pause.
+    ///
+    /// With a law it looks by itself whenever an answer opens a new interval. Where nothing is heard,
+    /// as with a gate or while nothing is answered, whoever drives the run looks from time to time,
+    /// such as 10 times a second; a limit that it finds moved is written down as moved by hand.
+    /// Attached to nothing, it does nothing.
+    pub fn look(&self, now: Instant) {
+        self.recorder.look(now);
+    }
+
+    /// The run as a text of at most 100 columns: a summary, then one row for each stretch of time
+    /// with its limit, its answers, the share that failed, and each move of the limit with its
+    /// reason.
+    ///
+    /// About 25 stretches of equal length. Moves of one kind in a row are one, with how many they are; a
+    /// stretch with more than two such shows between which limits it swung, how often it moved, and the
+    /// reason that mattered most.
+    pub fn table(&self) -> String {
+        table::table(&self.history())
+    }
+
+    /// As it is now; the lock is held as long as the copy takes, which is less than a millisecond.
+    fn history(&self) -> History {
+        self.recorder.history().clone()
+    }
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// For those who step a law themselves. A report that is attached hears from its layer.
+impl Observer for Report {
+    fn on_sample(&self, now: Instant, sample: &Sample) {
+        self.recorder.on_sample(now, sample);
+    }
+
+    fn on_change(&self, now: Instant, change: &Change) {
+        self.recorder.on_change(now, change);
+    }
+}
+
+impl fmt::Debug for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Report")
+            .field("attached", &self.steer.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! What a move, a share and a run are called.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::counts::Counts;
+use crate::history::History;
+use crate::moves::{Move, whole};
+use crate::time;
+
+/// A reason of a law's own is not longer than this.
+const LONGEST: usize = 200;
+
+/// `↓ 32 → 16`, in how many changes where there were several, with the pace and the pause where they moved.
+pub(crate) fn adjusted(it: &Move) -> String {
+    let (from, to) = (&it.change.from, &it.change.to);
+    let mut words = Vec::new();
+    if whole(from.limit) != whole(to.limit) {
+        let arrow = if it.direction() > 0 { '↑' } else { '↓' };
+        let (from, to) = (whole(from.limit), whole(to.limit));
+        let steps = match it.steps {
+            1 => String::new(),
+            steps => format!(" ({steps}×)"),
+        };
+        words.push(format!("{arrow} {from} → {to}{steps}"));
+    }
+    if it.paces() {
+        words.push(match to.pace {
+            Some(pace) => format!("{}/s", number(pace.rate())),
+            None => String::from("no pace"),
+        });
+    }
+    if it.pause().is_some() {
+        words.push(String::from("pause"));
+    }
+    words.join(", ")
+}
+
+/// `↕ 18–36 (26×)`: from the least to the greatest limit, in how many changes.
+pub(crate) fn swing(counts: &Counts) -> String {
+    let (least, greatest) = (whole(counts.least_limit), whole(counts.greatest_limit));
+    format!("↕ {least}–{greatest} ({}×)", counts.changes)
+}
+
+/// Why it moved, without control characters.
+pub(crate) fn why(it: &Move) -> String {
+    let mut why: String = it
+        .change
+        .reason
+        .to_string()
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if let Some((end, _)) = why.char_indices().nth(LONGEST) {
+        why.truncate(end);
+        why.push('…');
+    }
+    why
+}
+
+/// `1.9 %`; a dash where nothing was answered.
+pub(crate) fn percent(share: Option<f64>) -> String {
+    share.map_or_else(
+        || String::from("–"),
+        |share| format!("{:.1} %", 100.0 * share),
+    )
+}
+
+/// Three digits at most, as far as they are not before the point.
+pub(crate) fn number(number: f64) -> String {
+    let decimals = match number.abs() {
+        0.0..9.95 if number.fract() != 0.0 => 2,
+        9.95..99.5 if number.fract() != 0.0 => 1,
+        _ => 0,
+    };
+    format!("{number:.decimals$}")
+}
+
+/// The run in one line.
+pub(crate) fn summary(history: &History) -> String {
+    let Some(run) = history.spans(Duration::MAX).pop() else {
+        return String::from("nothing was heard yet");
+    };
+    let counts = run.counts();
+    let mut words = format!(
+        "{} answered in {}: {} failed",
+        counts.answered(),
+        time::words(history.elapsed()),
+        percent(counts.failed_share()),
+    );
+    if let (Some(half), Some(most)) = (run.interval.latency(0.5), run.interval.latency(0.99)) {
+        let (half, most) = (time::words(half), time::words(most));
+        let _ = write!(words, "; latency {half}, p99 {most}");
+    }
+    let _ = write!(words, "; limit {}", whole(history.first_limit()));
+    if whole(counts.least_limit) != whole(counts.greatest_limit) {
+        let _ = write!(words, " → {}", whole(counts.state.limit));
+    }
+    if history.is_shadow() {
+        words.push_str(", in shadow: not followed");
+    }
+    words
+}

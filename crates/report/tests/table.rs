@@ -1,0 +1,96 @@
+//! The table of runs that are stepped by hand, to the letter.
+
+use std::time::{Duration, Instant};
+
+use tidegate_control::{Aimd, Prober};
+use tidegate_core::{Cause, Controller, Observer, Outcome, Sample};
+use tidegate_report::Report;
+
+#[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
+fn origin() -> Instant {
+    Instant::now()
+}
+
+/// A service that lets `capacity` in at once and answers each after 50 ms.
+struct Run<'a, L> {
+    report: &'a Report,
+    law: L,
+    now: Instant,
+}
+
+impl<L: Controller> Run<'_, L> {
+    /// As many rounds, each with as many requests as the limit allows.
+    fn rounds(&mut self, rounds: u32, capacity: usize) {
+        for _ in 0..rounds {
+            let limit = self.law.setting().limit as usize;
+            let (started, latency) = (self.now, Duration::from_millis(50));
+            self.now += latency;
+            for place in 0..limit {
+                let served = place < capacity;
+                let sample = Sample {
+                    started,
+                    latency: served.then_some(latency),
+                    in_flight_at_start: limit,
+                    in_flight: limit,
+                    outcome: if served {
+                        Outcome::Success
+                    } else {
+                        Outcome::Overload(Cause::Unavailable)
+                    },
+                    retry_after: None,
+                };
+                self.report.on_sample(self.now, &sample);
+                if let Some(change) = self.law.on_sample(self.now, &sample) {
+                    self.report.on_change(self.now, &change);
+                }
+            }
+        }
+    }
+}
+
+fn aimd(report: &Report) -> Run<'_, Aimd> {
+    Run {
+        report,
+        law: Aimd::new().start(4).step(2.0),
+        now: origin(),
+    }
+}
+
+#[test]
+fn a_limit_that_climbs_falls_and_recovers_reads_as_that() {
+    let report = Report::new();
+    let mut run = aimd(&report);
+    run.rounds(16, 32);
+    run.rounds(8, 10);
+    run.rounds(12, 32);
+    assert_eq!(report.table(), include_str!("golden/aimd.txt"));
+}
+
+#[test]
+fn a_prober_reads_as_what_it_found() {
+    let report = Report::new();
+    let mut run = Run {
+        report: &report,
+        law: Prober::new(Duration::ZERO),
+        now: origin(),
+    };
+    run.rounds(80, 32);
+    assert_eq!(report.table(), include_str!("golden/prober.txt"));
+}
+
+#[test]
+fn a_long_run_shows_swings_and_keeps_what_stands_out() {
+    let report = Report::new();
+    let mut run = aimd(&report);
+    run.rounds(2_000, 32);
+    run.rounds(1, 2);
+    run.rounds(2_000, 32);
+    let table = report.table();
+    assert_eq!(table, include_str!("golden/long.txt"));
+    assert!(table.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn nothing_heard_is_said() {
+    assert_eq!(Report::new().table(), "nothing was heard yet\n");
+}
