@@ -260,3 +260,20 @@ fn a_reset_takes_the_other_streams_with_it() {
         (1, 1, 1)
     );
 }
+
+#[test]
+fn a_request_arrives_after_what_was_given_up_before_it() {
+    let upstream = Upstream::unlimited()
+        .respond(|_| Response::new(200).chunk("tide").pause(Duration::MAX))
+        .start_on_thread();
+    let mut stream = connect_http_2(&upstream);
+    for id in [1, 3, 5, 7] {
+        let give_up = match id {
+            1 => vec![],
+            _ => frame(RST_STREAM, 0, id - 2, &[0, 0, 0, 8]),
+        };
+        stream.write_all(&[give_up, get(id)].concat()).unwrap();
+        next_of(&mut stream, &[DATA]);
+    }
+    assert_eq!(upstream.peak_in_flight(), 1);
+}
