@@ -120,6 +120,23 @@ fn told_the_rate_nearly_nothing_is_refused() {
 }
 
 #[test]
+fn a_history_says_where_the_limit_went_and_why() {
+    let output = batch(&[
+        "--requests=500",
+        "--strategies=prober",
+        "--history",
+        "--json",
+    ]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("answered in"), "{told}");
+    assert!(
+        told.contains("starting: one more for each success"),
+        "{told}"
+    );
+    assert_eq!(rows(&output).len(), 1);
+}
+
+#[test]
 fn limits_that_find_themselves_lose_nothing_at_any_upstream() {
     for upstream in ["workers", "rate", "slow"] {
         let strategies = "--strategies=aimd,governor,prober";

@@ -73,6 +73,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE", value_parser = Urls::read)]
     pub(crate) urls: Option<Urls>,
 
+    /// Prints after each strategy, to standard error, what its limit did and why.
+    #[arg(long)]
+    pub(crate) history: bool,
+
     /// Prints one JSON array with an object per strategy, and nothing else, to standard output.
     #[arg(long)]
     pub(crate) json: bool,

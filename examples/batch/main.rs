@@ -21,9 +21,11 @@ mod urls;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
+use tidegate::Report;
 use tidegate_testkit::raise_descriptor_limit;
 use tokio::runtime::Runtime;
 
@@ -98,11 +100,18 @@ fn run(
     if stack.window().min(requests) > most {
         eprintln!("{strategy}: at most {most} requests at once: {BOUND}");
     }
+    let history = stack
+        .steer()
+        .filter(|_| arguments.history)
+        .map(|steer| Report::attach_shared(Arc::clone(steer)));
     let progress = Progress::new(strategy, requests);
     // As a task: the end of a try then wakes a neighbour rather than another thread.
     let run = runtime.spawn(Run::new(stack, urls, requests, most).finish(progress));
     let tally = runtime.block_on(run)?;
     tally.tell_failures(strategy);
+    if let Some(history) = &history {
+        eprintln!("{strategy}: {}", history.table());
+    }
     let mut peak_in_flight = None;
     if let Some(upstream) = &mut upstream {
         let report = upstream.report().context("the upstream does not report")?;

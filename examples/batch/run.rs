@@ -1,5 +1,4 @@
 use reqwest::{Method, Request};
-use tidegate::Steer;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -76,7 +75,7 @@ impl Run {
     }
 
     fn moment(&self) -> Moment {
-        let steer = self.stack.steer().map(Steer::snapshot);
+        let steer = self.stack.steer().map(|steer| steer.snapshot());
         Moment {
             done: self.tally.done(),
             steer,

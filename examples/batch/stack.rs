@@ -50,8 +50,8 @@ impl Stack {
         limit.map_or(usize::MAX, |limit| limit.saturating_add(WAITING))
     }
 
-    pub(crate) fn steer(&self) -> Option<&dyn Steer> {
-        self.steer.as_deref()
+    pub(crate) fn steer(&self) -> Option<&Arc<dyn Steer>> {
+        self.steer.as_ref()
     }
 
     /// How often a request that did not succeed is tried again.
