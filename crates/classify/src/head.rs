@@ -1,4 +1,4 @@
-use http::{HeaderMap, Method, StatusCode};
+use http::{Extensions, HeaderMap, Method, StatusCode};
 
 /// What a classifier reads of a request: `http::Request<B>`, and `reqwest::Request` with the feature
 /// `reqwest`. Not to be implemented elsewhere.
@@ -18,6 +18,9 @@ pub trait ResponseHead: Sealed {
 
     /// Its headers.
     fn headers(&self) -> &HeaderMap;
+
+    /// What layers have left in it.
+    fn extensions(&self) -> &Extensions;
 }
 
 pub trait Sealed {}
@@ -47,6 +50,10 @@ impl<B> ResponseHead for http::Response<B> {
     fn headers(&self) -> &HeaderMap {
         self.headers()
     }
+
+    fn extensions(&self) -> &Extensions {
+        self.extensions()
+    }
 }
 
 #[cfg(feature = "reqwest")]
@@ -68,5 +75,9 @@ impl ResponseHead for reqwest::Response {
 
     fn headers(&self) -> &HeaderMap {
         self.headers()
+    }
+
+    fn extensions(&self) -> &Extensions {
+        self.extensions()
     }
 }

@@ -142,6 +142,29 @@ impl HttpClassifier {
         })))
     }
 
+    /// Asks a closure about the first bytes of a body, where a layer below has [peeked](crate::Peeked)
+    /// at them; `None` leaves the answer to the other rules.
+    ///
+    /// ```
+    /// use tidegate_classify::HttpClassifier;
+    /// use tidegate_core::{Cause, Outcome};
+    ///
+    /// let classifier = HttpClassifier::default().body(|status, body| {
+    ///     let throttled = status == 200 && body.starts_with(br#"{"error":"throttled"#);
+    ///     throttled.then_some(Outcome::Overload(Cause::Throttled))
+    /// });
+    /// ```
+    #[must_use]
+    pub fn body<F, V>(self, closure: F) -> Self
+    where
+        F: Fn(StatusCode, &[u8]) -> Option<V> + Send + Sync + 'static,
+        V: Into<Verdict>,
+    {
+        self.rule(Rule::Body(Arc::new(move |status, body| {
+            closure(status, body).map(Into::into)
+        })))
+    }
+
     /// Asks a closure about an error; `None` leaves the answer to the other rules. It is not asked
     /// about a refusal of ours, which is `Ignored`.
     ///
@@ -229,11 +252,10 @@ impl<Req: RequestHead, Res: ResponseHead> Classify<Req, Res> for HttpClassifier 
     }
 
     fn response(&self, call: &mut Option<u16>, response: &Res) -> When {
-        let (status, headers) = (response.status(), response.headers());
         let verdict = self
-            .ask(*call, |rule| rule.response(status, headers))
-            .unwrap_or_else(|| table::outcome(status).into());
-        verdict.hinted_by(headers).into()
+            .ask(*call, |rule| rule.response(response))
+            .unwrap_or_else(|| table::outcome(response.status()).into());
+        verdict.hinted_by(response.headers()).into()
     }
 
     fn error(&self, call: &mut Option<u16>, error: &(dyn Error + 'static)) -> Verdict {

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tidegate_core::Outcome;
 
-use crate::Verdict;
+use crate::{Peeked, ResponseHead, Verdict};
 
 type OnHead = dyn Fn(StatusCode, &HeaderMap) -> Option<Verdict> + Send + Sync;
+type OnBody = dyn Fn(StatusCode, &[u8]) -> Option<Verdict> + Send + Sync;
 type OnError = dyn Fn(&(dyn Error + 'static)) -> Option<Verdict> + Send + Sync;
 
 /// One thing that a classifier was told.
@@ -18,11 +19,13 @@ pub(crate) enum Rule {
     Header(HeaderName, Outcome),
     HeaderIs(HeaderName, HeaderValue, Outcome),
     Head(Arc<OnHead>),
+    Body(Arc<OnBody>),
     Error(Arc<OnError>),
 }
 
 impl Rule {
-    pub(crate) fn response(&self, status: StatusCode, headers: &HeaderMap) -> Option<Verdict> {
+    pub(crate) fn response(&self, response: &impl ResponseHead) -> Option<Verdict> {
+        let (status, headers) = (response.status(), response.headers());
         match self {
             Self::Status(statuses, outcome) => statuses
                 .contains(&status.as_u16())
@@ -34,6 +37,10 @@ impl Rule {
                 .any(|found| found == value)
                 .then(|| (*outcome).into()),
             Self::Head(closure) => closure(status, headers),
+            Self::Body(closure) => {
+                let Peeked(body) = response.extensions().get()?;
+                closure(status, body)
+            }
             Self::Error(_) => None,
         }
     }
@@ -53,6 +60,7 @@ impl fmt::Debug for Rule {
             Self::Header(name, outcome) => write!(f, "{name} => {outcome:?}"),
             Self::HeaderIs(name, value, outcome) => write!(f, "{name}: {value:?} => {outcome:?}"),
             Self::Head(_) => f.write_str("closure over a response"),
+            Self::Body(_) => f.write_str("closure over a body"),
             Self::Error(_) => f.write_str("closure over an error"),
         }
     }

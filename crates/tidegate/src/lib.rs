@@ -42,6 +42,7 @@ pub use tidegate_core::{
 pub use tidegate_feedback::{AdaptiveLayer, Feedback, FeedbackHandle, FeedbackLayer};
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
 pub use tidegate_governor::{GovernorHandle, GovernorLayer};
+pub use tidegate_peek::PeekLayer;
 pub use tidegate_prober::{ProberHandle, ProberLayer};
 pub use tidegate_rate::{Cost, Rate, RateHandle, RateLayer};
 #[cfg(feature = "report")]
