@@ -1,10 +1,8 @@
 //! A scraper that knows nothing about the server.
 
-use std::time::Duration;
-
 use futures_util::{StreamExt, TryStreamExt, stream};
 use tidegate::{
-    Aimd, Error, FeedbackLayer, GateLayer, HttpClassifier, Prober, RequestBuilderExt, Units,
+    Aimd, Error, FeedbackLayer, GateLayer, HttpClassifier, ProberLayer, RequestBuilderExt, Units,
 };
 use tidegate_testkit::{Fixed, Response, Upstream};
 use tower::{ServiceBuilder, ServiceExt};
@@ -54,14 +52,9 @@ async fn a_scraper_that_knows_nothing_about_the_server() -> Result<(), Error> {
     let urls = (0..500).map(|page| format!("{}/{page}", upstream.uri()));
     let client = reqwest_client().build()?;
 
-    let gate = GateLayer::new(1);
-    let law = Prober::new(Duration::ZERO);
-    let feedback = FeedbackLayer::new(HttpClassifier::default(), law, gate.handle());
-    let handle = feedback.handle();
-    let stack = ServiceBuilder::new()
-        .layer(gate)
-        .layer(feedback)
-        .service(client.clone());
+    let prober = ProberLayer::new(HttpClassifier::default());
+    let handle = prober.handle();
+    let stack = ServiceBuilder::new().layer(prober).service(client.clone());
 
     let mut pages = stream::iter(urls)
         .map(|url| {

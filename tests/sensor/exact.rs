@@ -8,15 +8,16 @@ use http::{Method, Request, Response, Version};
 use http_body_util::Empty;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use tidegate::{BoxError, Outcome, Units};
-use tidegate_testkit::{Exponential, Fault, Upstream};
+use tidegate::{BoxError, Error, Outcome, Units};
+use tidegate_testkit::{Body, Exponential, Fault, Upstream};
 use tokio::time::timeout;
-use tower::{ServiceBuilder, ServiceExt, service_fn};
+use tower::util::BoxCloneSyncService;
+use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::loopback::reqwest_client;
 use crate::plan::{BodyEnd, Course, Plan, Seen};
 use crate::recording::Heard;
-use crate::run::{MOST, Watched};
+use crate::run::{MOST, Spy, Watched};
 use crate::support::assert_free;
 
 const SEEDS: u64 = 20;
@@ -57,7 +58,7 @@ fn count(outcomes: impl IntoIterator<Item = Outcome>) -> HashMap<Outcome, usize>
 
 /// What a law heard is what the callers saw; every permit is back.
 fn assert_heard(course: &Course, plans: &[Plan], seen: &[Seen], watched: &Watched) -> Heard {
-    let handle = watched.feedback.handle();
+    let handle = &watched.handle;
     // If somebody moved the limit after the last answer, the law learns of it here.
     handle.law(|_| ());
     let heard = watched.law.heard();
@@ -75,7 +76,7 @@ fn assert_heard(course: &Course, plans: &[Plan], seen: &[Seen], watched: &Watche
     for sample in &heard.samples {
         assert!(sample.in_flight <= MOST && sample.in_flight_at_start <= MOST);
     }
-    assert_free(&watched.gate.handle(), handle.limit());
+    assert_free(handle, handle.limit());
     heard
 }
 
@@ -171,10 +172,32 @@ impl Heard {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn without_a_connection_permits_samples_and_all_counts_agree() {
+type Inner = BoxCloneSyncService<Request<Empty<Bytes>>, Response<Body>, BoxError>;
+
+/// The upstream itself: only its silence ends in the timeout.
+fn without_a_connection(upstream: &Upstream, spy: &Spy) -> Inner {
+    let (spy, direct) = (spy.clone(), upstream.direct());
+    BoxCloneSyncService::new(service_fn(move |request: Request<Empty<Bytes>>| {
+        let (spy, direct) = (spy.clone(), direct.clone());
+        async move {
+            spy.note(request.uri().path());
+            Ok(timeout(5.s(), direct.oneshot(request)).await??)
+        }
+    }))
+}
+
+/// Of a stack without a connection, whose layers are made anew for each seed.
+async fn assert_exact<L, B>(seeds: u64, layers: impl Fn(usize) -> (Watched, L))
+where
+    L: Layer<Inner>,
+    L::Service: Service<Request<Empty<Bytes>>, Response = Response<B>, Error = Error, Future: Send>
+        + Clone
+        + Send
+        + 'static,
+    B: http_body::Body<Data: Send, Error: Into<BoxError>> + Unpin + Send + 'static,
+{
     let mut total = Heard::default();
-    for seed in 0..SEEDS {
+    for seed in 0..seeds {
         let course = Course {
             requests: 10_000,
             time: 20.s(),
@@ -187,20 +210,8 @@ async fn without_a_connection_permits_samples_and_all_counts_agree() {
             .upstream(&plans)
             .service_time(Exponential(20.ms()))
             .start_in_process();
-        let watched = Watched::new(course.requests);
-        let (spy, direct) = (watched.spy.clone(), upstream.direct());
-        let stack = ServiceBuilder::new()
-            .layer(watched.gate.clone())
-            .layer(watched.feedback.clone())
-            .service_fn(move |request: Request<Empty<Bytes>>| {
-                let (spy, direct) = (spy.clone(), direct.clone());
-                async move {
-                    spy.note(request.uri().path());
-                    // Only silence lasts as long.
-                    let answer = timeout(5.s(), direct.oneshot(request)).await?;
-                    Ok::<_, BoxError>(answer?)
-                }
-            });
+        let (watched, layers) = layers(course.requests);
+        let stack = layers.layer(without_a_connection(&upstream, &watched.spy));
         let seen = watched.run(&course, &plans, stack, &upstream).await;
         let heard = assert_heard(&course, &plans, &seen, &watched);
         assert_arrived(&plans, &seen, &upstream);
@@ -208,7 +219,17 @@ async fn without_a_connection_permits_samples_and_all_counts_agree() {
         total.add(&heard);
     }
     total.assert_moved();
-    println!("{SEEDS} seeds: {}", total.summary());
+    println!("{seeds} seeds: {}", total.summary());
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_connection_permits_samples_and_all_counts_agree() {
+    assert_exact(SEEDS, Watched::two_layers).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn they_agree_also_where_gate_and_law_are_one_layer() {
+    assert_exact(4, Watched::one_layer).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -234,18 +255,17 @@ async fn through_hyper_util_permits_samples_and_arrivals_agree() {
             let client = Client::builder(TokioExecutor::new())
                 .http2_only(version == Version::HTTP_2)
                 .build::<_, Empty<Bytes>>(upstream.connector());
-            let watched = Watched::new(course.requests);
+            let (watched, layers) = Watched::two_layers(course.requests);
             let spy = watched.spy.clone();
-            let stack = ServiceBuilder::new()
-                .layer(watched.gate.clone())
-                .layer(watched.feedback.clone())
-                .service_fn(move |request: Request<Empty<Bytes>>| {
+            let stack = ServiceBuilder::new().layer(layers).service_fn(
+                move |request: Request<Empty<Bytes>>| {
                     let (spy, client) = (spy.clone(), client.clone());
                     async move {
                         spy.note(request.uri().path());
                         client.request(request).await
                     }
-                });
+                },
+            );
             let seen = watched.run(&course, &plans, stack, &upstream).await;
             let heard = assert_heard(&course, &plans, &seen, &watched);
             upstream.shutdown().await;
@@ -273,7 +293,7 @@ async fn on_loopback_through_reqwest_permits_samples_and_arrivals_agree() {
         .start()
         .await;
     let client = reqwest_client().build().unwrap();
-    let watched = Watched::new(course.requests);
+    let (watched, layers) = Watched::two_layers(course.requests);
     let spy = watched.spy.clone();
     let stack = ServiceBuilder::new()
         .map_request(|request: Request<Empty<Bytes>>| {
@@ -281,8 +301,7 @@ async fn on_loopback_through_reqwest_permits_samples_and_arrivals_agree() {
             reqwest::Request::new(Method::GET, url)
         })
         .map_response(Response::<reqwest::Body>::from)
-        .layer(watched.gate.clone())
-        .layer(watched.feedback.clone())
+        .layer(layers)
         .service(service_fn(move |request: reqwest::Request| {
             let (spy, client) = (spy.clone(), client.clone());
             async move {

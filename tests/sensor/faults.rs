@@ -1,5 +1,7 @@
 //! Every fault of the upstream as a stack sees it: the table of `docs/faults.md`.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{Method, Request, Response, Version};
 use http_body::Body;
@@ -7,10 +9,14 @@ use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connect, HttpConnector};
 use hyper_util::rt::TokioExecutor;
-use tidegate::{Aimd, BoxError, FeedbackLayer, GateLayer, HttpClassifier, Outcome, Units};
+use tidegate::{
+    AdaptiveLayer, Aimd, BoxError, FeedbackHandle, FeedbackLayer, GateLayer, HttpClassifier,
+    Outcome, Units,
+};
 use tidegate_testkit::{Fault, Upstream, UpstreamBuilder};
 use tokio::time::timeout;
-use tower::{Service, ServiceBuilder, ServiceExt};
+use tower::layer::util::Stack;
+use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
 use crate::loopback::reqwest_client;
 use crate::page::{assert_one_stands_in, assert_table};
@@ -20,13 +26,6 @@ use crate::support::assert_free;
 const VERSIONS: [(Version, &str); 2] = [(Version::HTTP_11, "1"), (Version::HTTP_2, "2")];
 
 const LIMIT: usize = 4;
-
-/// A gate, a law that records, and what one request through them came to.
-struct Stack {
-    gate: GateLayer,
-    feedback: FeedbackLayer<HttpClassifier, Recording<Aimd>>,
-    law: Recording<Aimd>,
-}
 
 /// What was seen of one fault.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,51 +38,67 @@ struct Seen {
     executed: u64,
 }
 
-impl Stack {
-    fn new() -> Self {
-        let gate = GateLayer::new(LIMIT);
-        let law = Recording::new(Aimd::new().start(LIMIT));
-        // Whoever gives up, does so later than that.
-        let feedback = FeedbackLayer::new(HttpClassifier::default(), law.clone(), gate.handle())
-            .late_after(25.ms());
-        Self {
-            gate,
-            feedback,
-            law,
-        }
-    }
+/// How a gate and its law are put together.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    TwoLayers,
+    OneLayer,
+}
 
-    /// What becomes of a request that is sent through `stack`, which is made of these layers.
-    async fn see<S, B>(&self, stack: S, fault: Fault, upstream: &Upstream) -> Seen
-    where
-        S: Service<Request<Empty<Bytes>>, Response = Response<B>>,
-        S::Error: Into<BoxError>,
-        B: Body<Error: Into<BoxError>> + Unpin,
-    {
-        let request = Request::get(upstream.uri()).body(Empty::new()).unwrap();
-        let caller = called(stack, fault, request).await;
-        let heard = self.law.heard();
-        let first = heard.samples.first().expect("a sample");
-        let corrections = heard.samples.len() - 1;
-        assert_eq!(heard.starts, 1);
-        assert!(corrections == 0 || first.outcome.is_success());
-        let corrections = heard.samples[1..].iter().map(|sample| {
-            assert_eq!((sample.latency, sample.started), (None, first.started));
-            format!(", then {}", words(sample.outcome))
-        });
-        let report = upstream.report();
-        assert_free(&self.gate.handle(), LIMIT);
-        Seen {
-            caller,
-            law: words(first.outcome) + &corrections.collect::<String>(),
-            samples: match heard.samples.len() - 1 {
-                0 => "1".into(),
-                corrections => format!("1 and {corrections} correction"),
-            },
-            permit: "back",
-            sent: report.arrivals,
-            executed: report.executed,
-        }
+const FORMS: [Form; 2] = [Form::TwoLayers, Form::OneLayer];
+
+type Handle = FeedbackHandle<Recording<Aimd>>;
+
+/// Whoever gives up, does so later than that.
+const LATE: Duration = Duration::from_millis(25);
+
+fn two_layers() -> (
+    Handle,
+    Stack<FeedbackLayer<HttpClassifier, Recording<Aimd>>, GateLayer>,
+) {
+    let gate = GateLayer::new(1);
+    let law = Recording::new(Aimd::new().start(LIMIT));
+    let feedback = FeedbackLayer::new(HttpClassifier::default(), law, gate.handle());
+    let feedback = feedback.late_after(LATE);
+    (feedback.handle(), Stack::new(feedback, gate))
+}
+
+fn one_layer() -> (Handle, AdaptiveLayer<HttpClassifier, Recording<Aimd>>) {
+    let law = Recording::new(Aimd::new().start(LIMIT));
+    let layer = AdaptiveLayer::new("law", HttpClassifier::default(), law).late_after(LATE);
+    (layer.handle(), layer)
+}
+
+/// What becomes of a request that is sent through `stack`.
+async fn see<S, B>(stack: S, fault: Fault, upstream: &Upstream, handle: &Handle) -> Seen
+where
+    S: Service<Request<Empty<Bytes>>, Response = Response<B>>,
+    S::Error: Into<BoxError>,
+    B: Body<Error: Into<BoxError>> + Unpin,
+{
+    let request = Request::get(upstream.uri()).body(Empty::new()).unwrap();
+    let caller = called(stack, fault, request).await;
+    let heard = handle.law(|law| law.heard());
+    let first = heard.samples.first().expect("a sample");
+    let corrections = heard.samples.len() - 1;
+    assert_eq!(heard.starts, 1);
+    assert!(corrections == 0 || first.outcome.is_success());
+    let corrected = heard.samples[1..].iter().map(|sample| {
+        assert_eq!((sample.latency, sample.started), (None, first.started));
+        format!(", then {}", words(sample.outcome))
+    });
+    let report = upstream.report();
+    assert_free(handle, LIMIT);
+    Seen {
+        caller,
+        law: words(first.outcome) + &corrected.collect::<String>(),
+        samples: match corrections {
+            0 => "1".into(),
+            corrections => format!("1 and {corrections} correction"),
+        },
+        permit: "back",
+        sent: report.arrivals,
+        executed: report.executed,
     }
 }
 
@@ -122,37 +137,55 @@ fn upstream(fault: Fault) -> UpstreamBuilder {
         .script(move |_, _| fault)
 }
 
-async fn by_hyper<C>(fault: Fault, version: Version, upstream: &Upstream, connector: C) -> Seen
+async fn by_hyper<C>(
+    form: Form,
+    fault: Fault,
+    version: Version,
+    upstream: &Upstream,
+    connector: C,
+) -> Seen
 where
     C: Connect + Clone + Send + Sync + 'static,
 {
     let client = Client::builder(TokioExecutor::new())
         .http2_only(version == Version::HTTP_2)
         .build(connector);
-    let stack = Stack::new();
-    let service = ServiceBuilder::new()
-        .layer(stack.gate.clone())
-        .layer(stack.feedback.clone())
-        .service(client);
-    stack.see(service, fault, upstream).await
+    match form {
+        Form::TwoLayers => {
+            let (handle, layers) = two_layers();
+            see(layers.layer(client), fault, upstream, &handle).await
+        }
+        Form::OneLayer => {
+            let (handle, layer) = one_layer();
+            see(layer.layer(client), fault, upstream, &handle).await
+        }
+    }
 }
 
-async fn by_reqwest(fault: Fault, version: Version, upstream: &Upstream) -> Seen {
+async fn by_reqwest(form: Form, fault: Fault, version: Version, upstream: &Upstream) -> Seen {
     let client = match version {
         Version::HTTP_2 => reqwest_client().http2_prior_knowledge(),
         _ => reqwest_client(),
     };
-    let stack = Stack::new();
-    let service = ServiceBuilder::new()
+    let client = client.build().unwrap();
+    let types = ServiceBuilder::new()
         .map_request(|request: Request<Empty<Bytes>>| {
             let url = request.uri().to_string().parse().unwrap();
             reqwest::Request::new(Method::GET, url)
         })
-        .map_response(Response::<reqwest::Body>::from)
-        .layer(stack.gate.clone())
-        .layer(stack.feedback.clone())
-        .service(client.build().unwrap());
-    stack.see(service, fault, upstream).await
+        .map_response(Response::<reqwest::Body>::from);
+    match form {
+        Form::TwoLayers => {
+            let (handle, layers) = two_layers();
+            let stack = types.service(layers.layer(client));
+            see(stack, fault, upstream, &handle).await
+        }
+        Form::OneLayer => {
+            let (handle, layer) = one_layer();
+            let stack = types.service(layer.layer(client));
+            see(stack, fault, upstream, &handle).await
+        }
+    }
 }
 
 fn cases() -> impl Iterator<Item = (Fault, Version, &'static str)> {
@@ -175,6 +208,14 @@ fn row(fault: Fault, http: &str, client: &str, seen: &Seen) -> String {
     )
 }
 
+/// What `see` says of either form, each before an upstream of its own.
+async fn on_loopback(see: impl AsyncFn(Form, &Upstream) -> Seen, fault: Fault) -> Seen {
+    let [two, one] = FORMS;
+    let seen = see(two, &upstream(fault).start().await).await;
+    assert_eq!(see(one, &upstream(fault).start().await).await, seen);
+    seen
+}
+
 #[tokio::test]
 async fn what_a_law_hears_of_each_fault_is_the_table_of_the_docs() {
     let mut table = String::from(
@@ -182,10 +223,18 @@ async fn what_a_law_hears_of_each_fault_is_the_table_of_the_docs() {
          |---|---|---|---|---|---|---|---|---|\n",
     );
     for (fault, version, http) in cases() {
-        let hypers = upstream(fault).start().await;
-        let hyper = by_hyper(fault, version, &hypers, HttpConnector::new()).await;
-        let reqwests = upstream(fault).start().await;
-        let reqwest = by_reqwest(fault, version, &reqwests).await;
+        let hyper = on_loopback(
+            async |form, upstream| {
+                by_hyper(form, fault, version, upstream, HttpConnector::new()).await
+            },
+            fault,
+        )
+        .await;
+        let reqwest = on_loopback(
+            async |form, upstream| by_reqwest(form, fault, version, upstream).await,
+            fault,
+        )
+        .await;
         if hyper == reqwest {
             table += &row(fault, http, "both", &hyper);
         } else {
@@ -203,9 +252,12 @@ async fn what_a_law_hears_of_each_fault_is_the_table_of_the_docs() {
 #[tokio::test(start_paused = true)]
 async fn in_process_each_fault_is_what_it_is_on_loopback() {
     for (fault, version, http) in cases() {
-        let upstream = upstream(fault).start_in_process();
-        let seen = by_hyper(fault, version, &upstream, upstream.connector()).await;
-        let rows = ["both", "hyper-util"].map(|client| row(fault, http, client, &seen));
-        assert_one_stands_in("faults.md", &rows);
+        for form in FORMS {
+            let upstream = upstream(fault).start_in_process();
+            let connector = upstream.connector();
+            let seen = by_hyper(form, fault, version, &upstream, connector).await;
+            let rows = ["both", "hyper-util"].map(|client| row(fault, http, client, &seen));
+            assert_one_stands_in("faults.md", &rows);
+        }
     }
 }

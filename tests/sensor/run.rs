@@ -1,14 +1,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{BodyExt, Empty};
 use rand::RngExt;
-use tidegate::{Aimd, BoxError, FeedbackLayer, GateLayer, HttpClassifier, Units};
+use tidegate::{
+    AdaptiveLayer, Aimd, BoxError, FeedbackHandle, FeedbackLayer, GateLayer, HttpClassifier,
+};
 use tidegate_testkit::Upstream;
 use tokio::time::{sleep, sleep_until, timeout};
+use tower::layer::util::Stack;
 use tower::{Service, ServiceExt};
 
 use crate::plan::{BodyEnd, Course, Leaves, Plan, Seen, number};
@@ -34,30 +38,46 @@ impl Spy {
     }
 }
 
-/// The layers of a stack, and who watches it.
+/// Who watches a stack.
 #[derive(Debug)]
 pub(crate) struct Watched {
-    pub(crate) gate: GateLayer,
-    pub(crate) feedback: FeedbackLayer<HttpClassifier, Recording<Aimd>>,
+    pub(crate) handle: FeedbackHandle<Recording<Aimd>>,
     pub(crate) law: Recording<Aimd>,
     pub(crate) spy: Spy,
 }
 
+/// Whoever leaves is not late before that.
+const LATE: Duration = Duration::from_secs(3_600);
+
 impl Watched {
-    pub(crate) fn new(requests: usize) -> Self {
+    /// A gate and a law as two layers.
+    pub(crate) fn two_layers(
+        requests: usize,
+    ) -> (
+        Self,
+        Stack<FeedbackLayer<HttpClassifier, Recording<Aimd>>, GateLayer>,
+    ) {
         let gate = GateLayer::new(1);
-        // Some of the faults are overloads: enough of them to be cut now and then, but not always.
-        let aimd = Aimd::new().start(MOST / 2).max(MOST).threshold(0.15);
-        let law = Recording::new(aimd);
+        let law = law();
         let feedback = FeedbackLayer::new(HttpClassifier::default(), law.clone(), gate.handle())
-            .late_after(3_600.s());
+            .late_after(LATE);
+        let watched = Self::new(requests, law, feedback.handle());
+        (watched, Stack::new(feedback, gate))
+    }
+
+    /// A gate that a law moves.
+    pub(crate) fn one_layer(
+        requests: usize,
+    ) -> (Self, AdaptiveLayer<HttpClassifier, Recording<Aimd>>) {
+        let law = law();
+        let layer = AdaptiveLayer::new("law", HttpClassifier::default(), law.clone());
+        let layer = layer.late_after(LATE);
+        (Self::new(requests, law, layer.handle()), layer)
+    }
+
+    fn new(requests: usize, law: Recording<Aimd>, handle: FeedbackHandle<Recording<Aimd>>) -> Self {
         let spy = Spy((0..requests).map(|_| AtomicBool::new(false)).collect());
-        Self {
-            gate,
-            feedback,
-            law,
-            spy,
-        }
+        Self { handle, law, spy }
     }
 
     /// Sends all that is planned, while somebody moves the limit. What each caller saw.
@@ -89,7 +109,7 @@ impl Watched {
             })
         });
         let calls: Vec<_> = calls.collect();
-        let mover = tokio::spawn(moves(self.feedback.clone(), course.clone()));
+        let mover = tokio::spawn(moves(self.handle.clone(), course.clone()));
         let mut all = Vec::new();
         for call in calls {
             all.push(call.await.unwrap());
@@ -99,8 +119,12 @@ impl Watched {
     }
 }
 
-async fn moves(feedback: FeedbackLayer<HttpClassifier, Recording<Aimd>>, course: Course) {
-    let handle = feedback.handle();
+/// Some of the faults are overloads: enough of them for a cut now and then, but not always.
+fn law() -> Recording<Aimd> {
+    Recording::new(Aimd::new().start(MOST / 2).max(MOST).threshold(0.15))
+}
+
+async fn moves(handle: FeedbackHandle<Recording<Aimd>>, course: Course) {
     let mut draws = course.draws();
     loop {
         sleep(course.time.mul_f64(draws.random::<f64>() / 50.0)).await;

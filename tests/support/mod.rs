@@ -1,6 +1,6 @@
 //! What several of the tests need.
 
-use tidegate::GateHandle;
+use tidegate::Door;
 use tokio::time::Instant;
 
 #[expect(
@@ -13,9 +13,9 @@ pub(crate) fn now() -> Instant {
 
 /// With everything finished or dropped, exactly `limit` can enter at once.
 #[track_caller]
-pub(crate) fn assert_free(gate: &GateHandle, limit: usize) {
-    assert_eq!((gate.in_flight(), gate.waiting()), (0, 0));
-    let permits: Vec<_> = std::iter::from_fn(|| gate.try_acquire().ok())
+pub(crate) fn assert_free(door: &Door, limit: usize) {
+    assert_eq!((door.in_flight(), door.waiting()), (0, 0));
+    let permits: Vec<_> = std::iter::from_fn(|| door.try_acquire(1).ok())
         .take(limit + 1)
         .collect();
     assert_eq!(permits.len(), limit);
