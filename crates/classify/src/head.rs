@@ -1,4 +1,6 @@
-use http::{Extensions, HeaderMap, Method, StatusCode};
+use http::{HeaderMap, Method, StatusCode};
+
+use crate::Peeked;
 
 /// What a classifier reads of a request: `http::Request<B>`, and `reqwest::Request` with the feature
 /// `reqwest`. Not to be implemented elsewhere.
@@ -19,8 +21,8 @@ pub trait ResponseHead: Sealed {
     /// Its headers.
     fn headers(&self) -> &HeaderMap;
 
-    /// What layers have left in it.
-    fn extensions(&self) -> &Extensions;
+    /// The first bytes of its body, where a layer has peeked at them.
+    fn peeked(&self) -> Option<&Peeked>;
 }
 
 pub trait Sealed {}
@@ -51,8 +53,8 @@ impl<B> ResponseHead for http::Response<B> {
         self.headers()
     }
 
-    fn extensions(&self) -> &Extensions {
-        self.extensions()
+    fn peeked(&self) -> Option<&Peeked> {
+        self.extensions().get()
     }
 }
 
@@ -77,7 +79,7 @@ impl ResponseHead for reqwest::Response {
         self.headers()
     }
 
-    fn extensions(&self) -> &Extensions {
-        self.extensions()
+    fn peeked(&self) -> Option<&Peeked> {
+        self.extensions().get()
     }
 }

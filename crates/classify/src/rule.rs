@@ -38,7 +38,7 @@ impl Rule {
                 .then(|| (*outcome).into()),
             Self::Head(closure) => closure(status, headers),
             Self::Body(closure) => {
-                let Peeked(body) = response.extensions().get()?;
+                let Peeked(body) = response.peeked()?;
                 closure(status, body)
             }
             Self::Error(_) => None,
