@@ -19,7 +19,7 @@ use tower::layer::util::Stack;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
 use crate::loopback::reqwest_client;
-use crate::page::{assert_one_stands_in, assert_table};
+use crate::page::{self, assert_table};
 use crate::recording::Recording;
 use crate::support::assert_free;
 
@@ -251,13 +251,14 @@ async fn what_a_law_hears_of_each_fault_is_the_table_of_the_docs() {
 
 #[tokio::test(start_paused = true)]
 async fn in_process_each_fault_is_what_it_is_on_loopback() {
+    let page = page::read("faults.md");
     for (fault, version, http) in cases() {
         for form in FORMS {
             let upstream = upstream(fault).start_in_process();
             let connector = upstream.connector();
             let seen = by_hyper(form, fault, version, &upstream, connector).await;
             let rows = ["both", "hyper-util"].map(|client| row(fault, http, client, &seen));
-            assert_one_stands_in("faults.md", &rows);
+            assert!(rows.iter().any(|row| page.contains(row)), "{}", rows[1]);
         }
     }
 }

@@ -9,8 +9,9 @@ fn path(page: &str) -> PathBuf {
         .join(page)
 }
 
-fn writes() -> bool {
-    env::var_os("TIDEGATE_WRITE_DOCS").is_some()
+/// A page of `docs/` as it stands.
+pub(crate) fn read(page: &str) -> String {
+    fs::read_to_string(path(page)).expect("the page is there")
 }
 
 /// The table of that name, in a page of `docs/`, is what the test saw. With `TIDEGATE_WRITE_DOCS` in
@@ -19,25 +20,17 @@ fn writes() -> bool {
 /// A table stands between `<!-- name -->` and `<!-- end -->`.
 #[track_caller]
 pub(crate) fn assert_table(page: &str, name: &str, seen: &str) {
-    let text = fs::read_to_string(path(page)).expect("the page is there");
+    let text = read(page);
     let begin = format!("<!-- {name} -->\n");
     let (before, rest) = text.split_once(&begin).expect("the table begins");
     let (table, after) = rest.split_once("<!-- end -->").expect("the table ends");
     if table == seen {
         return;
     }
-    if writes() {
+    if env::var_os("TIDEGATE_WRITE_DOCS").is_some() {
         let text = [before, &begin, seen, "<!-- end -->", after].concat();
         fs::write(path(page), text).expect("the page can be written");
         return;
     }
     panic!("docs/{page} says something else; TIDEGATE_WRITE_DOCS=1 writes what was seen:\n{seen}");
-}
-
-/// One of these lines stands in the page, unless it is just being written.
-#[track_caller]
-pub(crate) fn assert_one_stands_in(page: &str, lines: &[String]) {
-    let text = fs::read_to_string(path(page)).expect("the page is there");
-    let stands = lines.iter().any(|line| text.contains(line));
-    assert!(stands || writes(), "docs/{page} says nothing of {lines:?}");
 }

@@ -1,4 +1,4 @@
-use tidegate_core::{Outcome, Sample, Setting, Snapshot};
+use tidegate_core::{Cause, Outcome, Sample, Setting, Snapshot};
 
 /// The numbers of a stretch of time. All of them saturate.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +112,10 @@ impl Counts {
         self.overloads.iter().copied().map(u64::from).sum()
     }
 
+    pub(crate) fn overloads_by(&self, cause: Cause) -> u64 {
+        u64::from(self.overloads[cause as usize])
+    }
+
     /// Those that say something about the service.
     pub(crate) fn answered(&self) -> u64 {
         u64::from(self.successes) + self.overloads() + u64::from(self.failures)
@@ -124,7 +128,6 @@ impl Counts {
     }
 
     /// As the answers found it, on average, themselves included.
-    #[expect(dead_code, reason = "for pictures")]
     pub(crate) fn mean_in_flight(&self) -> Option<f64> {
         (self.in_flight_seen > 0)
             .then(|| self.in_flight_sum as f64 / f64::from(self.in_flight_seen))

@@ -38,12 +38,15 @@ pub(crate) struct History {
 #[derive(Clone, Debug)]
 pub(crate) struct Span {
     pub(crate) from: Duration,
-    #[expect(dead_code, reason = "for pictures")]
     pub(crate) until: Duration,
     pub(crate) interval: Interval,
 }
 
 impl Span {
+    pub(crate) fn length(&self) -> Duration {
+        self.until.saturating_sub(self.from)
+    }
+
     pub(crate) fn counts(&self) -> &Counts {
         &self.interval.counts
     }

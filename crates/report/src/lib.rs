@@ -1,7 +1,8 @@
 //! What a limit did during a run, and why.
 //!
 //! A [`Report`] hears every answer and every change of a law. It keeps them in bounded memory, however
-//! long the run, and shows them as a [table](Report::table).
+//! long the run, and shows them as a [table](Report::table), a [picture](Report::svg) and a
+//! [page](Report::html).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -43,9 +44,13 @@ mod counts;
 mod history;
 mod interval;
 mod moves;
+mod page;
+mod picture;
 mod recorder;
 mod report;
+mod runs;
 mod table;
+mod text;
 mod time;
 mod words;
 

@@ -3,6 +3,8 @@ use std::time::Duration;
 
 use tidegate_core::{Change, Setting};
 
+use crate::runs::runs;
+
 /// How many are kept at most, 150 bytes each.
 const MOST: usize = 512;
 
@@ -23,7 +25,7 @@ pub(crate) struct Move {
 }
 
 impl Move {
-    fn new(at: Duration, change: Change) -> Self {
+    pub(crate) fn new(at: Duration, change: Change) -> Self {
         Self {
             at,
             change,
@@ -59,12 +61,21 @@ impl Move {
         direction(&self.change)
     }
 
+    /// Whether it and what else moves are the limit's alone.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.paces() && self.pause().is_none()
+    }
+
+    /// By how many powers of 2 the limit moved.
+    pub(crate) fn ratio(&self) -> f64 {
+        ratio(&self.change)
+    }
+
     /// As one with a `later` one of the same kind, which the limit alone makes.
-    fn followed_by(&self, later: &Self) -> Option<Self> {
-        let plain = |it: &Self| !it.paces() && it.pause().is_none();
+    pub(crate) fn followed_by(&self, later: &Self) -> Option<Self> {
         let kind = |it: &Self| (it.direction(), mem::discriminant(&it.change.reason));
         let goes_on = whole(self.change.to.limit) == whole(later.change.from.limit);
-        (goes_on && plain(self) && plain(later) && kind(self) == kind(later)).then(|| {
+        (goes_on && self.is_plain() && later.is_plain() && kind(self) == kind(later)).then(|| {
             let most = if later.weight > self.weight {
                 later
             } else {
@@ -94,11 +105,14 @@ fn direction(change: &Change) -> i8 {
     i8::from(to.limit > from.limit) - i8::from(to.limit < from.limit)
 }
 
+fn ratio(change: &Change) -> f64 {
+    (change.to.limit.max(1.0) / change.from.limit.max(1.0)).log2()
+}
+
 fn weight(change: &Change) -> f64 {
     let Change { from, to, .. } = change;
-    let ratio = (to.limit.max(1.0) / from.limit.max(1.0)).log2().abs();
     let other = from.pace != to.pace || from.pause_until != to.pause_until;
-    ratio.max(f64::from(other))
+    ratio(change).abs().max(f64::from(other))
 }
 
 /// The changes of a run, in bounded memory: when there are too many, neighbours of the same kind
@@ -139,21 +153,6 @@ impl Moves {
             self.left_out += left_out;
         }
     }
-}
-
-/// Those of the same kind in a row, at most `longest`, as one.
-pub(crate) fn runs<'a>(moves: impl IntoIterator<Item = &'a Move>, longest: u32) -> Vec<Move> {
-    let mut runs: Vec<(Move, u32)> = Vec::new();
-    for next in moves {
-        match runs.last_mut() {
-            Some((run, length)) if *length < longest => match run.followed_by(next) {
-                Some(both) => (*run, *length) = (both, *length + 1),
-                None => runs.push((*next, 1)),
-            },
-            _ => runs.push((*next, 1)),
-        }
-    }
-    runs.into_iter().map(|(run, _)| run).collect()
 }
 
 /// The `most` that matter most, in their order, and how many changes that leaves out. Each part of the

@@ -5,8 +5,9 @@ use std::time::Instant;
 use tidegate_core::{Change, Observer, Sample, Steer};
 
 use crate::history::History;
+use crate::picture::{self, Shape};
 use crate::recorder::Recorder;
-use crate::table;
+use crate::{page, table, text};
 
 /// A bounded record of a run, and its views.
 ///
@@ -21,6 +22,7 @@ use crate::table;
 pub struct Report {
     recorder: Arc<Recorder>,
     steer: Option<Arc<dyn Steer>>,
+    title: Option<String>,
 }
 
 impl Report {
@@ -29,6 +31,7 @@ impl Report {
         Self {
             recorder: Arc::new(Recorder::new(History::default(), None)),
             steer: None,
+            title: None,
         }
     }
 
@@ -50,7 +53,18 @@ impl Report {
         Self {
             recorder,
             steer: Some(steer),
+            title: None,
         }
+    }
+
+    /// What the run is called in its views, such as the key that a stack is for. Default: nothing.
+    ///
+    /// Of a URL only the scheme, the host and the path are used: neither what comes after a `?` or a
+    /// `#` nor what stands before an `@` is shown. At most 100 characters.
+    #[must_use]
+    pub fn title(self, title: &str) -> Self {
+        let title = Some(text::title(title));
+        Self { title, ..self }
     }
 
     /// Looks how what it is attached to stands: limit, in flight, waiting, pace, pause.
@@ -72,6 +86,31 @@ impl Report {
     /// reason that mattered most.
     pub fn table(&self) -> String {
         table::table(&self.history())
+    }
+
+    /// The run as one SVG: limit and in flight, answers per second, the share that failed, latency,
+    /// and whether anybody waits, over time; the ten moves that matter most are numbered, with their
+    /// reasons below. It adapts to a dark surrounding and loads nothing.
+    pub fn svg(&self) -> String {
+        let shape = Shape {
+            width: 960,
+            part: 100.0,
+            alone: true,
+        };
+        picture::draw(&self.history(), self.title.as_deref(), shape).svg
+    }
+
+    /// The run as one page that needs nothing from elsewhere: what [`svg`](Self::svg) shows, with the
+    /// numbers and the reasons of each moment where one points, in light and dark, on a screen or a
+    /// phone.
+    ///
+    /// ```no_run
+    /// # let report = tidegate_report::Report::new();
+    /// std::fs::write("run.html", report.html())?;
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn html(&self) -> String {
+        page::page(&self.history(), self.title.as_deref())
     }
 
     /// As it is now; the lock is held as long as the copy takes, which is less than a millisecond.

@@ -1,14 +1,18 @@
 use std::fmt::Write;
 
 use crate::history::{History, Span};
-use crate::moves::{Move, runs, whole};
+use crate::moves::{Move, whole};
+use crate::runs::{net, runs, without_probes};
 use crate::{time, words};
 
 /// How many stretches of time there are about.
-const ROWS: u32 = 25;
+const ROWS: u32 = 32;
 
 /// How many moves a row shows; where there are more it shows a swing.
 const MOVES: usize = 2;
+
+/// From which ratio on a move in all is more than a swing, in powers of 2: a fifth.
+const SHIFT: f64 = 0.3;
 
 /// What stands before the last two columns.
 const BEFORE: usize = 33;
@@ -37,7 +41,7 @@ pub(crate) fn table(history: &History) -> String {
         let _ = write!(
             text,
             "{:>7}  {:>5}  {:>8}  {:>7}",
-            time::tick(span.from, width),
+            time::tick(span.from, width, history.elapsed()),
             whole(counts.state.limit),
             counts.answered(),
             words::percent(counts.failed_share()),
@@ -62,13 +66,20 @@ pub(crate) fn table(history: &History) -> String {
     text
 }
 
-/// What was adjusted and why: moves of a kind in a row as one, and many of different kinds as one swing.
+/// What was adjusted and why: moves of a kind in a row as one; many of different kinds by where they led
+/// in all, or between which limits they swung.
 fn adjustments(span: &Span, moves: &[&Move]) -> Vec<(String, String)> {
     let mut runs = runs(moves.iter().copied(), u32::MAX);
     runs.retain(Move::is_visible);
     if runs.len() > MOVES {
+        let moves = without_probes(moves.iter().copied());
+        if let Some(net) = net(&moves).filter(|net| net.ratio().abs() >= SHIFT) {
+            return vec![(words::adjusted(&net), words::why(&net))];
+        }
         let swing = words::swing(span.counts());
-        let most = runs.iter().max_by(|a, b| a.weight().total_cmp(&b.weight()));
+        let most = moves
+            .iter()
+            .max_by(|a, b| a.weight().total_cmp(&b.weight()));
         return most
             .map(|most| (swing, words::why(most)))
             .into_iter()

@@ -28,13 +28,13 @@ fn clock(seconds: u64) -> String {
     }
 }
 
-/// As one of several that are `width` apart: with as many decimals as tell them apart.
-pub(crate) fn tick(time: Duration, width: Duration) -> String {
+/// As one of several up to `end` that are `width` apart: with as many decimals as tell them apart.
+pub(crate) fn tick(time: Duration, width: Duration, end: Duration) -> String {
     let decimals = match width.as_millis() {
         0..10 => 3,
         10..100 => 2,
         100..1_000 => 1,
-        1_000..10_000 => 0,
+        _ if end.as_secs() < 120 => 0,
         _ => return clock(time.as_secs()),
     };
     format!("{:.decimals$} s", time.as_secs_f64())

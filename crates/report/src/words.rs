@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::counts::Counts;
 use crate::history::History;
 use crate::moves::{Move, whole};
-use crate::time;
+use crate::{text, time};
 
 /// A reason of a law's own is not longer than this.
 const LONGEST: usize = 200;
@@ -42,20 +42,9 @@ pub(crate) fn swing(counts: &Counts) -> String {
     format!("↕ {least}–{greatest} ({}×)", counts.changes)
 }
 
-/// Why it moved, without control characters.
+/// Why it moved.
 pub(crate) fn why(it: &Move) -> String {
-    let mut why: String = it
-        .change
-        .reason
-        .to_string()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    if let Some((end, _)) = why.char_indices().nth(LONGEST) {
-        why.truncate(end);
-        why.push('…');
-    }
-    why
+    text::tame(&it.change.reason.to_string(), LONGEST)
 }
 
 /// `1.9 %`; a dash where nothing was answered.
@@ -92,12 +81,19 @@ pub(crate) fn summary(history: &History) -> String {
         let (half, most) = (time::words(half), time::words(most));
         let _ = write!(words, "; latency {half}, p99 {most}");
     }
-    let _ = write!(words, "; limit {}", whole(history.first_limit()));
-    if whole(counts.least_limit) != whole(counts.greatest_limit) {
-        let _ = write!(words, " → {}", whole(counts.state.limit));
-    }
+    let _ = write!(words, "; limit {}", limits(history, counts));
     if history.is_shadow() {
         words.push_str(", in shadow: not followed");
     }
     words
+}
+
+/// `1 → 87`, or `10` if it stood.
+pub(crate) fn limits(history: &History, run: &Counts) -> String {
+    let (first, last) = (whole(history.first_limit()), whole(run.state.limit));
+    if whole(run.least_limit) == whole(run.greatest_limit) {
+        last.to_string()
+    } else {
+        format!("{first} → {last}")
+    }
 }
