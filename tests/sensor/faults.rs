@@ -14,7 +14,7 @@ use tidegate::{
     Outcome, Units,
 };
 use tidegate_testkit::{Fault, Upstream, UpstreamBuilder};
-use tokio::time::timeout;
+use tokio::time::sleep;
 use tower::layer::util::Stack;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt};
 
@@ -76,8 +76,7 @@ where
     S::Error: Into<BoxError>,
     B: Body<Error: Into<BoxError>> + Unpin,
 {
-    let request = Request::get(upstream.uri()).body(Empty::new()).unwrap();
-    let caller = called(stack, fault, request).await;
+    let caller = called(stack, fault, upstream).await;
     let heard = handle.law(|law| law.heard());
     let first = heard.samples.first().expect("a sample");
     let corrections = heard.samples.len() - 1;
@@ -102,21 +101,26 @@ where
     }
 }
 
-async fn called<S, B>(stack: S, fault: Fault, request: Request<Empty<Bytes>>) -> String
+async fn called<S, B>(stack: S, fault: Fault, upstream: &Upstream) -> String
 where
     S: Service<Request<Empty<Bytes>>, Response = Response<B>>,
     S::Error: Into<BoxError>,
     B: Body<Error: Into<BoxError>> + Unpin,
 {
-    // Only silence waits for the end of it.
-    let patience = match fault {
-        Fault::Silence => 50.ms(),
-        _ => 600.s(),
+    let request = Request::get(upstream.uri()).body(Empty::new()).unwrap();
+    let silence = async {
+        // A busy machine may take its time until the request is there.
+        while fault != Fault::Silence || upstream.report().arrivals == 0 {
+            sleep(1.ms()).await;
+        }
+        sleep(2 * LATE).await;
     };
-    let mut body = match timeout(patience, stack.oneshot(request)).await {
-        Err(_) => return "gave up".into(),
-        Ok(Err(_)) => return "error".into(),
-        Ok(Ok(response)) => response.into_body(),
+    let mut body = tokio::select! {
+        () = silence => return "gave up".into(),
+        answer = stack.oneshot(request) => match answer {
+            Err(_) => return "error".into(),
+            Ok(response) => response.into_body(),
+        },
     };
     loop {
         match body.frame().await {

@@ -9,8 +9,10 @@ mod recording;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod bodies;
 mod exact;
 mod faults;
+mod lifecycle;
 mod patience;
 mod plan;
 mod run;

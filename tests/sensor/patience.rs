@@ -12,7 +12,7 @@ use tidegate::{
     Aimd, Cause, Feedback, FeedbackLayer, Gate, GateHandle, GateLayer, HttpClassifier, Outcome,
     Units,
 };
-use tidegate_testkit::{Connector, Fixed, Upstream};
+use tidegate_testkit::{Connector, Fixed, Response, Upstream};
 use tokio::time::timeout;
 use tower::{ServiceBuilder, ServiceExt};
 
@@ -36,6 +36,7 @@ impl Site {
     fn new() -> Self {
         let upstream = Upstream::unlimited()
             .service_time(Fixed(50.ms()))
+            .respond(|_| Response::new(200).body("tide"))
             .start_in_process();
         let gate = GateLayer::new(1);
         let law = Recording::new(Aimd::new().start(LIMIT).max(LIMIT));

@@ -73,7 +73,6 @@ impl Course {
                 self.faults[nth]
             });
             let status = match draws.random_range(0..100) {
-                _ if fault.is_some() => 200,
                 0 => 500,
                 1 => 404,
                 2 => 429,

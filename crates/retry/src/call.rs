@@ -19,13 +19,16 @@ pub(crate) struct Call<Request> {
     begun: Option<Begun>,
     /// Of the last response.
     pub(crate) status: Option<StatusCode>,
-    /// The last one, while another attempt is to follow.
+    /// The last answer, if it was one and another attempt is to follow.
     error: Option<Error>,
     /// What the last answer asked for.
     hint: Option<Duration>,
     /// Until when the next attempt is not made.
     wake: Option<Instant>,
 }
+
+/// How long the rest of a body may take that nobody wants: then another connection is cheaper.
+const DRAIN: Duration = Duration::from_millis(100);
 
 /// As far as anybody waits: 30 years, which tokio's timers can count.
 const NEVER: Duration = Duration::from_secs(30 * 365 * 86_400);
@@ -63,42 +66,66 @@ impl<Request: RetryRequest> Call<Request> {
     {
         let rules = &shared.settings.rules;
         let mut request = self.next.take().expect("not polled after it was ready");
+        let made = self.attempts();
+        let elapsed = self.progress(shared, &request, now).elapsed(now);
+        if let Some(reason) = rules.too_late(elapsed) {
+            if made > 0 {
+                self.give_back(shared);
+            }
+            let error = self.error.take();
+            return Err(self.gave_up(reason).source(error));
+        }
+        self.begun = Some(Begun {
+            at: now,
+            ends: self.end(shared, now),
+        });
+        let attempt = made + 1;
+        self.progress(shared, &request, now).attempt = attempt;
+        if self.outer.is_none() {
+            if attempt < rules.attempts {
+                self.next = request.try_clone();
+            }
+            request.set_attempt(Attempt::new(attempt));
+        }
+        Ok(request)
+    }
+
+    /// That of this call, which begins now if it has not.
+    fn progress<C, B>(
+        &mut self,
+        shared: &Shared<C, B>,
+        request: &Request,
+        now: Instant,
+    ) -> &mut Progress
+    where
+        B: BudgetFor<Request>,
+    {
         let outer = &mut self.outer;
-        let progress = self.progress.get_or_insert_with(|| {
+        self.progress.get_or_insert_with(|| {
             *outer = request.attempt();
-            let budget = shared.budget.find(&request, now);
+            let budget = shared.budget.find(request, now);
             if outer.is_none() {
                 shared.budget.deposit(budget, now);
             }
-            Progress::new(now, shared.settings.may_repeat(&request), budget)
-        });
-        if let Some(reason) = rules.too_late(progress.elapsed(now)) {
-            if progress.attempt > 0 {
-                progress.give_back(shared);
-            }
-            return Err(self.gave_up(reason));
-        }
-        progress.attempt += 1;
-        let ends = [
-            rules
-                .deadline
-                .and_then(|deadline| progress.started.checked_add(deadline)),
-            shared
-                .settings
-                .attempt_timeout
-                .and_then(|timeout| now.checked_add(timeout)),
-        ];
-        self.begun = Some(Begun {
-            at: now,
-            ends: ends.into_iter().flatten().min(),
-        });
-        if self.outer.is_none() {
-            if progress.attempt < rules.attempts {
-                self.next = request.try_clone();
-            }
-            request.set_attempt(Attempt::new(progress.attempt));
-        }
-        Ok(request)
+            Progress::new(now, shared.settings.may_repeat(request), budget)
+        })
+    }
+
+    /// When an attempt that begins now is given up.
+    fn end<C, B>(&self, shared: &Shared<C, B>, now: Instant) -> Option<Instant> {
+        let timeout = shared.settings.attempt_timeout;
+        let ends = timeout.and_then(|timeout| now.checked_add(timeout));
+        [ends, self.deadline(shared)].into_iter().flatten().min()
+    }
+
+    /// The attempt that was paid for is not made.
+    fn give_back<C, B>(&self, shared: &Shared<C, B>)
+    where
+        B: BudgetFor<Request>,
+    {
+        self.progress
+            .iter()
+            .for_each(|progress| progress.give_back(shared));
     }
 
     /// The attempt that is polled now.
@@ -164,10 +191,20 @@ impl<Request: RetryRequest> Call<Request> {
         }
     }
 
-    /// The next attempt follows this error.
-    pub(crate) fn keep(&mut self, error: Error) {
-        self.status = None;
-        self.error = Some(error);
+    /// What the next attempt follows, where that was an error.
+    pub(crate) fn keep(&mut self, error: Option<Error>) {
+        self.error = error;
+    }
+
+    /// Until when it may read on in a failure that came now.
+    pub(crate) fn drain_until<C, B>(&self, shared: &Shared<C, B>, now: Instant) -> Instant {
+        let deadline = self.deadline(shared).unwrap_or(now + DRAIN);
+        deadline.min(now + DRAIN)
+    }
+
+    fn deadline<C, B>(&self, shared: &Shared<C, B>) -> Option<Instant> {
+        let started = self.progress.as_ref()?.started;
+        started.checked_add(shared.settings.rules.deadline?)
     }
 
     /// The body of the last response says that the next attempt is no use.
@@ -175,9 +212,7 @@ impl<Request: RetryRequest> Call<Request> {
     where
         B: BudgetFor<Request>,
     {
-        if let Some(progress) = &self.progress {
-            progress.give_back(shared);
-        }
+        self.give_back(shared);
         self.gave_up(GaveUpReason::QuotaExhausted)
     }
 
@@ -185,7 +220,6 @@ impl<Request: RetryRequest> Call<Request> {
         GaveUp::new(reason, self.attempts())
             .status(self.status)
             .retry_after(self.hint)
-            .source(self.error.take())
     }
 
     fn attempts(&self) -> u32 {

@@ -47,6 +47,10 @@
 //!
 //! A response whose head has come is the caller's: a body that fails is never restarted.
 //!
+//! So on sockets, where the first attempt fails and the next one would not:
+//!
+#![doc = include_str!("matrix.md")]
+//!
 //! # When
 //!
 //! After the back-off, of which the service is told nothing; after what the service asked for, if it
@@ -58,6 +62,17 @@
 //! `x-should-retry: false`, or a body that speaks of an exhausted quota. To know that, and to keep the
 //! connection, the body of a failure is read up to 64 KiB and 100 ms before the back-off begins.
 //!
+//! # In an outage
+//!
+//! 500 requests per second, each sent up to four times, and for 30 seconds all of them fail: how many
+//! attempts more than requests the service has to bear, on average and once what was saved is spent, and
+//! whether 99 of 100 requests that begin five seconds after the outage succeed.
+//!
+#![doc = include_str!("storm.md")]
+//!
+//! Of ours that is a fifth of the requests, the reserve of 10 per second, and what was saved in the ten
+//! seconds before. tower's budget, as its documentation uses it, is fed by successes alone.
+//!
 //! # What it costs
 //!
 //! A copy of the request while an attempt is under way: of an `http::Request` its header map and
@@ -65,7 +80,9 @@
 //! to be waited for. With a deadline, or after a failure, it needs a tokio runtime with time enabled, and
 //! panics where there is none.
 //!
-//! A retry of ours below another one makes single attempts, so that they do not multiply.
+//! A retry of ours below another one makes single attempts, so that they do not multiply. Over reqwest,
+//! where the [task](Attempt::current) alone tells, that holds for every request that is made within an
+//! attempt, such as one for a token.
 
 mod account;
 mod attempt;

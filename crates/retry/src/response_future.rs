@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use pin_project::pin_project;
 use tidegate_classify::{Classify, ResponseHead};
@@ -19,9 +18,6 @@ use crate::progress::Shared;
 use crate::retry_response::sealed::Response as _;
 use crate::timer::Timer;
 use crate::{BudgetFor, RetryRequest, RetryResponse, retry_response};
-
-/// How long the rest of a body may take that nobody wants: then another connection is cheaper.
-const DRAIN: Duration = Duration::from_millis(100);
 
 type BodyOf<R> = <R as retry_response::sealed::Response>::Body;
 
@@ -182,13 +178,14 @@ where
                 return ControlFlow::Break(Err(Error::service(gave_up)));
             }
             (Ok(response), None) => {
-                let until = now + DRAIN;
+                this.call.keep(None);
+                let until = this.call.drain_until(this.shared, now);
                 let drain = Drain::new(response.into_body());
                 let draining = drain.map(|drain| State::Draining { drain, until });
                 this.state.set(draining.unwrap_or(State::Waiting));
             }
             (Err(error), None) => {
-                this.call.keep(error);
+                this.call.keep(Some(error));
                 this.state.set(State::Waiting);
             }
         }
