@@ -438,6 +438,13 @@ impl<P: Primitives> Admission<P> {
         change(&mut self.queue.lock())
     }
 
+    /// When the bucket is full if nobody takes any; `None` without a pace.
+    pub(crate) fn full_at(&self) -> Option<u64> {
+        let queue = self.queue.lock();
+        let burst = u64::from(queue.pace?.bucket());
+        Some(self.bucket.due_behind(0, burst, 0))
+    }
+
     /// When so many tokens are there, if nobody takes any.
     #[cfg(test)]
     pub(crate) fn due(&self, cost: u64) -> u64 {

@@ -226,6 +226,13 @@ impl Door {
         (until > now).then(|| self.0.instant(until))
     }
 
+    /// When its bucket is full again, if it is not.
+    fn full_at(&self) -> Option<Instant> {
+        let now = self.0.now();
+        let full_at = self.0.admission.full_at().filter(|&at| at > now);
+        full_at.map(|at| self.0.instant(at))
+    }
+
     /// Nobody enters before `until`. Extends a pause and never shortens it.
     pub fn pause_until(&self, until: Instant) {
         let until = self.0.nanos(until);
@@ -472,6 +479,7 @@ impl Steer for Door {
         let mut snapshot = Snapshot::new(self.limit());
         snapshot.in_flight = self.in_flight();
         snapshot.pause_until = self.paused_until();
+        snapshot.full_at = self.full_at();
         self.0.admission.with_queue(|queue| {
             snapshot.waiting = queue.ring.waiting();
             snapshot.pace = queue.pace;

@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::{Observer, Pace};
+use crate::{Freshness, Observer, Pace};
 
 /// What everything that can be watched and moved while it runs has in common.
 ///
@@ -40,6 +40,10 @@ pub trait Steer: Debug + Send + Sync {
 /// neighbouring moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact that holds beside the others"
+)]
 pub struct Snapshot {
     /// How many may be in flight.
     pub limit: usize,
@@ -51,6 +55,10 @@ pub struct Snapshot {
     pub pace: Option<Pace>,
     /// Until when nobody may start.
     pub pause_until: Option<Instant>,
+    /// When its bucket is full again, if it is not: until then it keeps a debt.
+    pub full_at: Option<Instant>,
+    /// Whether a law moves it.
+    pub learns: bool,
     /// Whether the law is held.
     pub frozen: bool,
     /// Whether the law decides without being followed.
@@ -68,9 +76,27 @@ impl Snapshot {
             waiting: 0,
             pace: None,
             pause_until: None,
+            full_at: None,
+            learns: false,
             frozen: false,
             shadow: false,
             closed: false,
+        }
+    }
+    /// What would be lost if a new one took its place at `now`.
+    ///
+    /// Whether somebody has moved its limit or its pace by hand does not show in it.
+    pub fn freshness(&self, now: Instant) -> Freshness {
+        let later = |at: Option<Instant>| at.is_some_and(|at| at > now);
+        let occupied = self.in_flight > 0 || self.waiting > 0;
+        let owes = later(self.pause_until) || later(self.full_at);
+        let held = self.frozen || self.shadow || self.closed;
+        if occupied || owes || held {
+            Freshness::InUse
+        } else if self.learns {
+            Freshness::Learned
+        } else {
+            Freshness::Fresh
         }
     }
 }

@@ -95,6 +95,7 @@ impl<L: Controller> Deref for FeedbackHandle<L> {
 impl<L: Controller> Steer for FeedbackHandle<L> {
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.0.door().snapshot();
+        snapshot.learns = true;
         snapshot.frozen = self.0.is_frozen();
         snapshot.shadow = self.0.is_shadow();
         snapshot

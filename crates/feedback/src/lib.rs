@@ -61,6 +61,7 @@ mod adaptive;
 mod call;
 mod control_loop;
 mod handle;
+mod keyable;
 mod layer;
 mod patience;
 mod response_future;

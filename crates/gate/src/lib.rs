@@ -50,6 +50,7 @@
 mod attend;
 mod handle;
 mod hold;
+mod keyable;
 mod layer;
 mod response_future;
 mod service;

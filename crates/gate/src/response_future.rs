@@ -82,17 +82,27 @@ where
         };
         let response = ready!(response.poll(context));
         let call = this.call.take().expect("not polled after it was ready");
-        let place = this
-            .acquire
-            .take_place()
-            .expect("not polled after it was ready");
         match response {
-            Ok(response) => Poll::Ready(Ok(call.respond(response, place))),
-            Err(error) => {
-                let error = error.into();
-                call.fail(&*error);
-                Poll::Ready(Err(Error::service(error)))
+            Ok(response) => {
+                let place = this.acquire.take_place();
+                let place = place.expect("not polled after it was ready");
+                Poll::Ready(Ok(call.respond(response, place)))
             }
+            Err(error) => Poll::Ready(Err(fail(call, this.acquire, error.into()))),
+        }
+    }
+}
+
+#[cold]
+fn fail<Response>(call: impl Call<Response>, acquire: &mut Acquire, error: BoxError) -> Error {
+    call.fail(&*error);
+    let permit = acquire.take();
+    match Error::service(error).into_service() {
+        Ok(answer) => Error::service(answer),
+        // A layer below said no: nothing was sent, and the tokens are not spent.
+        Err(refusal) => {
+            permit.into_iter().for_each(Permit::give_back);
+            refusal
         }
     }
 }

@@ -30,6 +30,7 @@
 //! since each would take the other's cuts for the service's answer.
 
 mod handle;
+mod keyable;
 mod layer;
 
 pub use handle::GovernorHandle;

@@ -30,6 +30,7 @@
 //! other's cuts for the service's answer.
 
 mod handle;
+mod keyable;
 mod layer;
 
 pub use handle::ProberHandle;

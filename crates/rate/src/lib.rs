@@ -47,6 +47,7 @@
 mod acquire;
 mod cost;
 mod handle;
+mod keyable;
 mod layer;
 mod response_future;
 mod service;

@@ -35,13 +35,19 @@ pub use tidegate_classify::{
 };
 pub use tidegate_control::{Aimd, AimdSettings, Bounds, Invalid, Pid, PidSettings, Prober};
 pub use tidegate_core::{
-    BoxError, Cause, Change, Controller, Error, InvalidPace, Observer, Outcome, Pace, Reason,
-    Refused, RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, chain, littles_law,
-    per, per_hour, per_minute, per_second,
+    BoxError, Cause, Change, Controller, Error, Freshness, InvalidPace, Keyable, Observer, Outcome,
+    Pace, Reason, Refused, RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, chain,
+    littles_law, per, per_hour, per_minute, per_second,
 };
 pub use tidegate_feedback::{AdaptiveLayer, Feedback, FeedbackHandle, FeedbackLayer};
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
 pub use tidegate_governor::{GovernorHandle, GovernorLayer};
+#[cfg(feature = "serde")]
+pub use tidegate_keyed::ConfigError;
+pub use tidegate_keyed::{
+    ByIdle, Destination, Key, KeyHandle, KeySettings, Keyed, KeyedHandle, KeyedLayer, PerHost,
+    Settings,
+};
 pub use tidegate_peek::PeekLayer;
 pub use tidegate_prober::{ProberHandle, ProberLayer};
 pub use tidegate_rate::{Cost, Rate, RateHandle, RateLayer};

@@ -1,0 +1,224 @@
+use std::sync::Arc;
+use std::time::Instant;
+
+use hashbrown::HashTable;
+use tidegate_core::{Freshness, Keyable};
+
+use crate::entry::Entry;
+
+/// A part of the keys, behind one lock.
+///
+/// A cursor goes around in it: what it finds unused since it last came by, and worth nothing, goes.
+/// So a request that finds its key only marks it, and reads no clock.
+#[derive(Debug)]
+pub(crate) struct Shard<L> {
+    slots: HashTable<Slot<L>>,
+    cursor: usize,
+    look_ups: u32,
+}
+
+#[derive(Debug)]
+struct Slot<L> {
+    entry: Arc<Entry<L>>,
+    /// The second, of the table's, in which the cursor last found it in use.
+    since: u32,
+    /// Since the cursor last came by.
+    used: bool,
+}
+
+/// A moment, and the second of the table that it is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    pub(crate) now: Instant,
+    pub(crate) second: u32,
+}
+
+/// One that only has learned something, and how long ago it was used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Idle {
+    since: u32,
+    hash: u64,
+}
+
+/// How many look-ups a shard answers before somebody cleans.
+const CLEAN_EVERY: u32 = 64;
+
+/// How many free places the cursor passes for each key that it is to look at.
+const SPARSE: usize = 8;
+
+/// Below so many places a shard is not made smaller.
+const SMALL: usize = 64;
+
+impl<L> Default for Shard<L> {
+    fn default() -> Self {
+        Self {
+            slots: HashTable::new(),
+            cursor: 0,
+            look_ups: 0,
+        }
+    }
+}
+
+impl<L> Shard<L> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry<L>>> {
+        self.slots.iter().map(|slot| &slot.entry)
+    }
+
+    /// The entry of a key, and whether it is time to clean.
+    #[inline]
+    pub(crate) fn find(&mut self, hash: u64, key: &str) -> (Option<Arc<Entry<L>>>, bool) {
+        self.look_ups = self.look_ups.wrapping_add(1);
+        let clean = self.look_ups.is_multiple_of(CLEAN_EVERY);
+        let slot = self
+            .slots
+            .find_mut(hash, |slot| *slot.entry.key == *key)
+            .map(|slot| {
+                slot.used = true;
+                Arc::clone(&slot.entry)
+            });
+        (slot, clean)
+    }
+
+    /// The entry of a key, which this does not count as a use.
+    pub(crate) fn peek(&self, hash: u64, key: &str) -> Option<&Arc<Entry<L>>> {
+        let slot = self.slots.find(hash, |slot| *slot.entry.key == *key);
+        slot.map(|slot| &slot.entry)
+    }
+
+    /// Keeps an entry whose key is not there.
+    pub(crate) fn insert(&mut self, entry: Arc<Entry<L>>, second: u32) {
+        let slot = Slot {
+            entry,
+            since: second,
+            used: true,
+        };
+        self.slots
+            .insert_unique(slot.entry.hash, slot, |slot| slot.entry.hash);
+    }
+}
+
+impl<L: Keyable> Shard<L> {
+    /// Looks at the next `most` keys and takes out those that nobody would miss. Returns at how many it
+    /// has looked.
+    pub(crate) fn clean(
+        &mut self,
+        most: usize,
+        at: Moment,
+        idle: u32,
+        gone: &mut Vec<Arc<Entry<L>>>,
+    ) -> usize {
+        self.look_at(
+            most,
+            |slot| {
+                if slot.may_go(at, idle) {
+                    return Verdict::Goes;
+                }
+                Verdict::Stays
+            },
+            |entry| gone.push(entry),
+        )
+    }
+
+    /// Looks at the next `most` keys for one to make room: takes out the first that is fresh, or else
+    /// names the one that is idle for longest. Returns at how many it has looked, too.
+    pub(crate) fn make_room(
+        &mut self,
+        most: usize,
+        at: Moment,
+    ) -> (usize, Option<Arc<Entry<L>>>, Option<Idle>) {
+        let (mut gone, mut idlest) = (None, None::<Idle>);
+        let looked = self.look_at(
+            most,
+            |slot| match slot.freshness(at.now) {
+                Freshness::Fresh => Verdict::GoesAlone,
+                Freshness::Learned => {
+                    let since = if slot.used { at.second } else { slot.since };
+                    let hash = slot.entry.hash;
+                    let idle = Idle { since, hash };
+                    idlest = Some(idlest.map_or(idle, |other| other.min(idle)));
+                    Verdict::Stays
+                }
+                Freshness::InUse => Verdict::Stays,
+            },
+            |entry| gone = Some(entry),
+        );
+        (looked, gone, idlest)
+    }
+
+    /// Takes out the one that was named, unless it is in use by now.
+    pub(crate) fn take(&mut self, idle: Idle, at: Moment) -> Option<Arc<Entry<L>>> {
+        let is_it = |slot: &Slot<L>| slot.entry.hash == idle.hash;
+        let mut slot = self.slots.find_entry(idle.hash, is_it).ok()?;
+        if slot.get_mut().freshness(at.now) == Freshness::InUse {
+            return None;
+        }
+        Some(slot.remove().0.entry)
+    }
+
+    fn look_at(
+        &mut self,
+        most: usize,
+        mut judge: impl FnMut(&mut Slot<L>) -> Verdict,
+        mut goes: impl FnMut(Arc<Entry<L>>),
+    ) -> usize {
+        let places = self.slots.num_buckets();
+        let mut looked = 0;
+        for _ in 0..places.min(most.saturating_mul(SPARSE)) {
+            if looked == most {
+                break;
+            }
+            self.cursor = (self.cursor + 1) % places;
+            let Ok(mut slot) = self.slots.get_bucket_entry(self.cursor) else {
+                continue;
+            };
+            looked += 1;
+            let verdict = judge(slot.get_mut());
+            if verdict != Verdict::Stays {
+                goes(slot.remove().0.entry);
+            }
+            if verdict == Verdict::GoesAlone {
+                break;
+            }
+        }
+        let len = self.slots.len();
+        if self.slots.capacity() > SMALL.max(4 * len) {
+            self.slots.shrink_to(2 * len, |slot| slot.entry.hash);
+        }
+        looked
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Stays,
+    Goes,
+    /// And nobody else is looked at.
+    GoesAlone,
+}
+
+impl<L: Keyable> Slot<L> {
+    fn may_go(&mut self, at: Moment, idle: u32) -> bool {
+        if self.used {
+            self.used = false;
+            self.since = at.second;
+            return false;
+        }
+        match self.freshness(at.now) {
+            Freshness::Fresh => true,
+            Freshness::Learned => at.second.saturating_sub(self.since) >= idle,
+            Freshness::InUse => {
+                self.since = at.second;
+                false
+            }
+        }
+    }
+
+    fn freshness(&mut self, now: Instant) -> Freshness {
+        // A request or a handle that holds it may be about to use it. One that has let go of it did
+        // what it does to the layer before.
+        match Arc::get_mut(&mut self.entry) {
+            Some(entry) => entry.layer.freshness(now),
+            None => Freshness::InUse,
+        }
+    }
+}
