@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http::Method;
-use tidegate::{GaveUp, GaveUpReason, HttpClassifier, Outcome, Units};
+use tidegate::{Budget, GaveUp, GaveUpReason, HttpClassifier, Outcome, Units};
 use tidegate_testkit::Response;
 use tower::{Layer, ServiceExt};
 
@@ -113,6 +113,33 @@ async fn a_burst_is_sent_again() {
         Response::new(429).body(r#"{"error":{"message":"Limit: 20, limit: 0.5 per second"}}"#);
     let upstream = answers([busy]).start_in_process();
     let answer = over(&retry(), &upstream).oneshot(post()).await;
+    assert_eq!(
+        (
+            answer.unwrap().status().as_u16(),
+            upstream.report().arrivals
+        ),
+        (200, 2)
+    );
+}
+
+/// What was paid for the attempt that was then not made is there for another.
+#[tokio::test(start_paused = true)]
+async fn an_exhausted_quota_costs_nothing_of_the_budget() {
+    let failure = Response::new(429).body("insufficient_quota");
+    let upstream = answers(vec![failure; 9]).start_in_process();
+    let budget = Budget::new(0.0).reserve(0.1);
+    let stack = retry().budget(budget.clone()).layer(upstream.direct());
+    for _ in 0..3 {
+        let answer = stack.clone().oneshot(get()).await;
+        assert_eq!(reason(&answer), GaveUpReason::QuotaExhausted);
+    }
+    assert_eq!(budget.left().to_string(), "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_words_of_a_quota_mean_nothing_in_another_failure() {
+    let upstream = answers([Response::new(503).body("LIMIT 9 OFFSET limit: 0")]).start_in_process();
+    let answer = over(&retry(), &upstream).oneshot(get()).await;
     assert_eq!(
         (
             answer.unwrap().status().as_u16(),

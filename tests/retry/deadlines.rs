@@ -3,8 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use http::StatusCode;
 use tidegate::{
-    AttemptTimedOut, Cause, GateLayer, GaveUpReason, Outcome, RetryLayer, Units, errors,
+    AttemptTimedOut, Cause, GateLayer, GaveUp, GaveUpReason, Jitter, Outcome, RetryLayer, Units,
+    errors,
 };
 use tidegate_testkit::{Fault, Fixed, Response, Upstream};
 use tower::{ServiceBuilder, ServiceExt};
@@ -115,6 +117,23 @@ async fn the_deadline_covers_the_wait_for_a_gate() {
         "{ended:?}"
     );
     assert_free(&handle, 1);
+}
+
+/// The next attempt would have come in time, had the failure's body not stalled.
+#[tokio::test(start_paused = true)]
+async fn reading_the_rest_of_a_failure_ends_at_the_deadline() {
+    let stalls = Response::new(503).chunk("busy").pause(3_600.s());
+    let upstream = answers([Response::new(503).after(950.ms()), stalls]).start_in_process();
+    let retry = RetryLayer::exponential(10.ms()..10.ms()).jitter(Jitter::None);
+    let started = now();
+    let answer = over(&retry.deadline(1.s()), &upstream).oneshot(get()).await;
+    assert_eq!(now() - started, 1.s());
+    assert_eq!(arrivals(&upstream), [0.ms(), 960.ms()]);
+    let gave_up = answer.as_ref().unwrap_err().find::<GaveUp>().unwrap();
+    assert_eq!(
+        (gave_up.attempts, gave_up.status),
+        (2, Some(StatusCode::SERVICE_UNAVAILABLE))
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -148,9 +148,9 @@ impl<C, B> RetryLayer<C, B> {
         self
     }
 
-    /// Also gives up when the body of a failure, of up to 64 KiB, says so: an exhausted quota in the
-    /// words of this service. Default: `insufficient_quota`, `billing_hard_limit_reached` and `limit: 0`
-    /// alone.
+    /// Also gives up when the body of a failure, of up to 64 KiB and as it came (it may be compressed),
+    /// says so: an exhausted quota in the words of this service. Default: `insufficient_quota`,
+    /// `billing_hard_limit_reached` and `limit: 0` in a 429 alone.
     #[must_use]
     pub fn exhausted_if(
         mut self,

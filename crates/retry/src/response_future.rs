@@ -203,7 +203,7 @@ where
         }
         let body = drain.take();
         this.state.set(State::Waiting);
-        if !this.shared.settings.is_exhausted(&body) {
+        if !this.shared.settings.is_exhausted(this.call.status, &body) {
             return Poll::Ready(Ok(()));
         }
         let gave_up = this.call.exhausted(this.shared).body(body);

@@ -122,11 +122,12 @@ impl<C> Settings<C> {
         false
     }
 
-    /// Whether the body of a failure says that waiting does not help.
-    pub(crate) fn is_exhausted(&self, body: &[u8]) -> bool {
+    /// Whether the body of a failure says that waiting does not help. Our words mean it only where it was
+    /// throttled.
+    pub(crate) fn is_exhausted(&self, status: Option<StatusCode>, body: &[u8]) -> bool {
         let contains = |words: &[u8]| body.windows(words.len()).any(|at| at == words);
-        EXHAUSTED.iter().any(|words| contains(words))
-            || says_limit_0(body)
+        let is_throttled = status == Some(StatusCode::TOO_MANY_REQUESTS);
+        is_throttled && (EXHAUSTED.iter().any(|words| contains(words)) || says_limit_0(body))
             || self
                 .exhausted_if
                 .as_ref()
