@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use http::Request;
 use http_body_util::BodyExt;
 use tidegate::{Aimd, BoxError, Cause, FeedbackLayer, GateLayer, GrpcClassifier, Outcome, Units};
-use tidegate_testkit::{Response, Upstream};
+use tidegate_testkit::{Fault, Response, Upstream};
 use tonic::transport::{Channel, Endpoint};
 use tower::{Layer, ServiceBuilder, ServiceExt};
 
@@ -110,5 +110,35 @@ async fn a_limit_follows_the_status_of_calls_on_tonics_channel() -> anyhow::Resu
     }
     assert_eq!(handle.limit(), 1);
     assert_eq!(handle.in_flight(), 0);
+    Ok(())
+}
+
+/// A body of tonic's fails with its own `Status`, which hides why: hyper-util's says it.
+#[tokio::test]
+async fn a_call_on_tonics_channel_that_is_cut_short_is_a_failure() -> anyhow::Result<()> {
+    let upstream = Upstream::unlimited()
+        .respond(|_| {
+            Response::new(200)
+                .header("content-type", "application/grpc")
+                .chunk(b"\0\0\0\0\x04tide".as_slice())
+                .trailer("grpc-status", "0")
+        })
+        .script(|_, _| Fault::ResetInBody)
+        .start()
+        .await;
+    let channel: Channel = Endpoint::from_shared(upstream.uri().to_owned())?.connect_lazy();
+    let gate = GateLayer::new(1);
+    let law = Recording::new(Aimd::new());
+    let feedback = FeedbackLayer::new(GrpcClassifier::default(), law.clone(), gate.handle());
+    let handle = feedback.handle();
+    let stack = ServiceBuilder::new()
+        .layer(gate)
+        .layer(feedback)
+        .service(channel);
+    let request = Request::post("/tide.Tides/High").body(tonic::body::Body::empty())?;
+    let response = stack.oneshot(request).await?;
+    assert!(response.into_body().collect().await.is_err());
+    assert_eq!(law.outcomes(), [Outcome::Failure]);
+    assert_free(&handle, 1);
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! Whatever happens to requests, permits, samples and the upstream's counts agree.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,17 +7,17 @@ use http::{Method, Request, Response, Version};
 use http_body_util::Empty;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use tidegate::{BoxError, Error, Outcome, Units};
+use tidegate::{BoxError, Error, Units};
 use tidegate_testkit::{Body, Exponential, Fault, Upstream};
 use tokio::time::timeout;
 use tower::util::BoxCloneSyncService;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
+use crate::agree::{assert_arrived, assert_counted, assert_heard};
 use crate::loopback::reqwest_client;
-use crate::plan::{BodyEnd, Course, Plan, Seen};
+use crate::plan::Course;
 use crate::recording::Heard;
-use crate::run::{MOST, Spy, Watched};
-use crate::support::assert_free;
+use crate::run::{Spy, Watched};
 
 const SEEDS: u64 = 20;
 
@@ -46,130 +45,6 @@ fn of_http_1() -> Vec<Fault> {
 fn of_http_2() -> Vec<Fault> {
     let of_streams = [Fault::ShortBody, Fault::ResetStream, Fault::RefusedStream];
     [of_streams.as_slice(), &SLOW].concat()
-}
-
-fn count(outcomes: impl IntoIterator<Item = Outcome>) -> HashMap<Outcome, usize> {
-    let mut counts = HashMap::new();
-    for outcome in outcomes {
-        *counts.entry(outcome).or_default() += 1;
-    }
-    counts
-}
-
-/// What a law heard is what the callers saw; every permit is back.
-fn assert_heard(course: &Course, plans: &[Plan], seen: &[Seen], watched: &Watched) -> Heard {
-    let handle = &watched.handle;
-    // If somebody moved the limit after the last answer, the law learns of it here.
-    handle.law(|_| ());
-    let heard = watched.law.heard();
-    let sent = (0..plans.len()).filter(|number| watched.spy.sent(*number));
-    assert_eq!(heard.starts, sent.count() as u64);
-
-    let mut expected = Vec::new();
-    for (plan, seen) in plans.iter().zip(seen) {
-        assert!(plan.allows(*seen), "{seen:?} of {plan:?}");
-        expected.extend(plan.outcomes(*seen, course.version));
-    }
-    let outcomes = heard.samples.iter().map(|sample| sample.outcome);
-    assert_eq!(count(outcomes), count(expected), "seed {}", course.seed);
-
-    for sample in &heard.samples {
-        assert!(sample.in_flight <= MOST && sample.in_flight_at_start <= MOST);
-    }
-    assert_free(handle, handle.limit());
-    heard
-}
-
-/// What was sent arrived once, and what was not did not. A caller that left may have taken its
-/// request back on the way.
-fn assert_arrived(plans: &[Plan], seen: &[Seen], upstream: &Upstream) {
-    let mut executed = vec![None; plans.len()];
-    for arrival in upstream.arrivals() {
-        let number = crate::plan::number(&arrival.key);
-        let before = executed[number].replace(arrival.executed.is_some());
-        assert_eq!(before, None, "{number} arrived twice");
-    }
-    for ((plan, seen), executed) in plans.iter().zip(seen).zip(executed) {
-        match *seen {
-            Seen::Unsent => assert_eq!(executed, None),
-            Seen::LeftBeforeHead => {}
-            Seen::Failed => assert_eq!(executed, plan.fault.map(|fault| fault.executes())),
-            Seen::Head(status, _) => assert_eq!(executed, Some(status != 503)),
-        }
-    }
-    let report = upstream.report();
-    assert_eq!((report.in_flight, report.unlogged), (0, 0));
-    let ended = report.served + report.refused + report.cancelled + report.aborted;
-    assert_eq!(report.arrivals, ended + report.unanswered);
-}
-
-fn number_of(seen: &[Seen], which: impl Fn(Seen) -> bool) -> u64 {
-    seen.iter().filter(|seen| which(**seen)).count() as u64
-}
-
-/// Without a connection between, a request that is dropped has left at that moment.
-fn assert_counted(plans: &[Plan], seen: &[Seen], upstream: &Upstream) {
-    let report = upstream.report();
-    let sent = number_of(seen, |seen| seen != Seen::Unsent);
-    let refused = number_of(seen, |seen| matches!(seen, Seen::Head(503, _)));
-    let served = number_of(
-        seen,
-        |seen| matches!(seen, Seen::Head(status, BodyEnd::Read) if status != 503),
-    );
-    let left = number_of(
-        seen,
-        |seen| matches!(seen, Seen::Head(status, BodyEnd::Left) if status != 503),
-    );
-    let broken = number_of(seen, |seen| matches!(seen, Seen::Head(_, BodyEnd::Failed)));
-    let mut unanswered = 0;
-    let mut cut_in_head = 0;
-    let mut left_before_head = 0;
-    for (plan, seen) in plans.iter().zip(seen) {
-        let before = plan.fault.is_some_and(|fault| !fault.executes());
-        match seen {
-            Seen::Failed | Seen::LeftBeforeHead if before => unanswered += 1,
-            Seen::Failed => cut_in_head += 1,
-            Seen::LeftBeforeHead => left_before_head += 1,
-            Seen::Unsent | Seen::Head(..) => {}
-        }
-    }
-    assert_eq!(report.arrivals, sent);
-    assert_eq!(report.refused, refused);
-    assert_eq!(report.served, served);
-    assert_eq!(report.unanswered, unanswered);
-    assert_eq!(report.aborted, broken + cut_in_head);
-    assert_eq!(report.cancelled, left + left_before_head);
-    assert!(report.peak_in_flight <= MOST);
-}
-
-impl Heard {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.starts += other.starts;
-        self.samples.extend(&other.samples);
-        self.changes += other.changes;
-        self.moves += other.moves;
-    }
-
-    #[track_caller]
-    pub(crate) fn assert_moved(&self) {
-        assert!(self.changes > 0, "the law did nothing");
-        assert!(self.moves > 0, "nobody moved the limit");
-    }
-
-    pub(crate) fn summary(&self) -> String {
-        let Self {
-            starts,
-            samples,
-            changes,
-            moves,
-        } = self;
-        let corrections = samples.len() as u64 - starts;
-        format!(
-            "{starts} sent, {} samples of which {corrections} corrections, {changes} changes of the law, \
-             {moves} moves by hand",
-            samples.len()
-        )
-    }
 }
 
 type Inner = BoxCloneSyncService<Request<Empty<Bytes>>, Response<Body>, BoxError>;

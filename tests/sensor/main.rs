@@ -9,6 +9,7 @@ mod recording;
 #[path = "../support/mod.rs"]
 mod support;
 
+mod agree;
 mod bodies;
 mod exact;
 mod faults;
