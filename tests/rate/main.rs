@@ -1,6 +1,9 @@
 //! What a rate does with requests, through the layer.
 
 mod basics;
+mod quotas;
+mod stacks;
+mod strict;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -15,12 +15,15 @@ use crate::door::Door;
 use crate::permit::Permit;
 use crate::place::Place;
 use crate::primitives::Std;
-use crate::waiter::{State, Ticket};
+use crate::tab::Tab;
+use crate::waiter::Ticket;
 
 /// The wait at a [`Door`]. Holds neither permit nor place before it is polled; dropped, it leaves
 /// the queue and passes on what it was granted.
+///
+/// With [`Charge`] as its tab it costs something else in each pace of the door.
 #[must_use = "nothing happens before it is polled"]
-pub struct Acquire {
+pub struct Acquire<T: Tab = ()> {
     /// `None` once its permit was taken.
     door: Option<Door>,
     /// While it waits.
@@ -30,17 +33,19 @@ pub struct Acquire {
     inside: bool,
     /// The request went out.
     sent: bool,
+    tab: T,
 }
 
-impl Acquire {
+impl<T: Tab> Acquire<T> {
     #[inline(always)]
-    pub(crate) fn new(door: Door, cost: u32) -> Self {
+    pub(crate) fn new(door: Door, cost: u32, tab: T) -> Self {
         Self {
             door: Some(door),
             ticket: None,
             tokens: cost,
             inside: false,
             sent: false,
+            tab,
         }
     }
 
@@ -90,18 +95,45 @@ impl Acquire {
         self.sent = true;
     }
 
+    /// What it was charged, once it has [entered](Self::poll_enter).
+    #[inline(always)]
+    pub fn tab(&self) -> T {
+        self.tab
+    }
+
+    /// Gives back what it has taken, if it has: nothing was sent.
+    pub fn give_back(&mut self) {
+        let door = self.door.clone();
+        let Some(permit) = self.take() else { return };
+        match (self.tab.charge(), door) {
+            (Some(charge), Some(door)) => {
+                drop(permit);
+                door.give_back(&charge);
+            }
+            _ => permit.give_back(),
+        }
+    }
+
     /// The permit, once it has [entered](Self::poll_enter).
     #[inline(always)]
     pub fn take(&mut self) -> Option<Permit> {
         let tokens = self.tokens;
         let door = self.leave_with_door()?;
-        Some(Permit::new(door, Entry { tokens }))
+        Some(Permit::new(door, Entry::charged(tokens)))
     }
 
     /// The same, without the tokens: they are spent.
     #[inline(always)]
     pub fn take_place(&mut self) -> Option<Place> {
         self.leave_with_door().map(Place::new)
+    }
+
+    /// The door, once it has [entered](Self::poll_enter), without a place there: its tokens are spent.
+    #[inline(always)]
+    pub fn take_door(&mut self) -> Option<Door> {
+        let door = self.leave_with_door()?;
+        door.inner().leave();
+        Some(door)
     }
 
     #[inline(always)]
@@ -117,6 +149,7 @@ impl Acquire {
     fn enter(&mut self, entry: Entry) {
         self.inside = true;
         self.tokens = entry.tokens;
+        self.tab.charged(entry.stamp);
     }
 
     #[cold]
@@ -133,7 +166,7 @@ impl Acquire {
             .expect("`Acquire` is not polled after its permit was taken");
         let inner = door.inner();
         let (entered, effects) = if let Some(ticket) = &self.ticket {
-            if let Some(entry) = ticket.take(State::Taken) {
+            if let Some(entry) = ticket.take_alone() {
                 self.ticket = None;
                 self.enter(entry);
                 return Poll::Ready(Ok(()));
@@ -142,6 +175,7 @@ impl Acquire {
         } else {
             let request = Request {
                 cost: self.tokens,
+                costs: self.tab.costs(),
                 waker: Some(waker),
                 thread,
                 until: thread_until.unwrap_or(u64::MAX),
@@ -164,6 +198,7 @@ impl Acquire {
         if let Poll::Ready(Ok(entry)) = entered {
             self.inside = true;
             self.tokens = entry.tokens;
+            self.tab.charged(entry.stamp);
         }
         if thread {
             inner.apply(effects);
@@ -184,14 +219,15 @@ impl Acquire {
             let effects = inner.admission.cancel(ticket, || inner.now());
             inner.apply(effects);
         }
-        match self.take() {
-            Some(permit) if !self.sent => permit.give_back(),
-            permit => drop(permit),
+        if self.sent {
+            drop(self.take());
+        } else {
+            self.give_back();
         }
     }
 }
 
-impl Future for Acquire {
+impl<T: Tab + Unpin> Future for Acquire<T> {
     type Output = Result<Permit, Refused>;
 
     /// # Panics
@@ -206,7 +242,7 @@ impl Future for Acquire {
     }
 }
 
-impl Drop for Acquire {
+impl<T: Tab> Drop for Acquire<T> {
     #[inline]
     fn drop(&mut self) {
         if self.ticket.is_some() || self.inside {
@@ -215,7 +251,7 @@ impl Drop for Acquire {
     }
 }
 
-impl fmt::Debug for Acquire {
+impl<T: Tab> fmt::Debug for Acquire<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Acquire")
             .field("tokens", &self.tokens)

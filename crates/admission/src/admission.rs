@@ -6,11 +6,14 @@ use std::task::{Poll, Waker};
 
 use tidegate_core::Pace;
 
+use crate::bills::Bill;
 use crate::bucket::{Bucket, Dry};
+use crate::costs::Costs;
 use crate::effects::Effects;
+use crate::meters::{Meters, Stamp};
 use crate::primitives::{AtomicWord, Lock, Primitives};
 use crate::queue::{Lease, Queue, Refusal, Why};
-use crate::waiter::{State, Ticket};
+use crate::waiter::{State, Ticket, Waiter};
 use crate::word::{ONE, PACED, SLOW, Word};
 
 /// Tokio's timers tick at one millisecond and fire up to one later: a waiter that had to wait for its
@@ -40,6 +43,8 @@ pub(crate) struct Admission<P: Primitives> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request<'a> {
     pub(crate) cost: u32,
+    /// In each pace, where there are several.
+    pub(crate) costs: Option<Costs>,
     /// Whom to wake; `None` for one that does not wait.
     pub(crate) waker: Option<&'a Waker>,
     /// Whether a thread parks rather than a task.
@@ -60,6 +65,30 @@ pub(crate) enum Entered<P: Primitives> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) tokens: u32,
+    /// Of where there are several paces.
+    pub(crate) stamp: Stamp,
+}
+
+impl Entry {
+    #[inline]
+    pub(crate) fn free() -> Self {
+        Self::charged(0)
+    }
+
+    #[inline]
+    pub(crate) fn charged(tokens: u32) -> Self {
+        Self {
+            tokens,
+            stamp: Stamp::default(),
+        }
+    }
+}
+
+/// What a request was charged in each pace of a door, and when.
+#[derive(Clone, Copy, Debug)]
+pub struct Charge {
+    pub(crate) costs: Costs,
+    pub(crate) stamp: Stamp,
 }
 
 /// Whether a place comes with the call, of one that leaves and is still counted inside.
@@ -112,11 +141,11 @@ impl<P: Primitives> Admission<P> {
             }
         }
         if !Word(word).is_paced() {
-            return Some(Entry { tokens: 0 });
+            return Some(Entry::free());
         }
         let now = now();
         if self.bucket.take(cost, now, now).is_ok() {
-            return Some(Entry { tokens: cost });
+            return Some(Entry::charged(cost));
         }
         self.word.fetch_sub(ONE, Release);
         None
@@ -132,11 +161,11 @@ impl<P: Primitives> Admission<P> {
             return None;
         }
         if !word.is_paced() {
-            return Some(Entry { tokens: 0 });
+            return Some(Entry::free());
         }
         let now = now();
         let taken = self.bucket.take(cost, now, now);
-        taken.is_ok().then_some(Entry { tokens: cost })
+        taken.is_ok().then_some(Entry::charged(cost))
     }
 
     /// Leaves. Returns whether [`leave_slow`](Self::leave_slow) must follow, and with which place.
@@ -166,8 +195,78 @@ impl<P: Primitives> Admission<P> {
 
     /// Gives back the tokens of one that left and for which nothing was sent.
     pub(crate) fn give_back(&self, entry: Entry, now: impl Fn() -> u64) -> Effects {
-        self.locked(now, |this, _| this.refund(u64::from(entry.tokens)))
+        self.locked(now, |this, queue| match &mut queue.meters {
+            Some(meters) => meters.give_back(&Costs::same(entry.tokens), None),
+            None => this.refund(u64::from(entry.tokens)),
+        })
+        .1
+    }
+
+    /// The same where there are several paces.
+    pub(crate) fn give_back_charge(&self, charge: &Charge, now: impl Fn() -> u64) -> Effects {
+        self.locked(now, |this, queue| match &mut queue.meters {
+            Some(meters) => meters.give_back(&charge.costs, Some(charge.stamp)),
+            None => this.refund(u64::from(charge.costs.of(0))),
+        })
+        .1
+    }
+
+    /// What was charged turns out to cost `actual` in one pace.
+    pub(crate) fn correct(
+        &self,
+        charge: &Charge,
+        pace: usize,
+        actual: u32,
+        now: impl Fn() -> u64,
+    ) -> Effects {
+        let time = now();
+        self.locked(now, |_, queue| {
+            if let Some(meters) = &mut queue.meters {
+                meters.settle(pace, charge, actual, time);
+            }
+        })
+        .1
+    }
+
+    /// Keeps all paces under the lock from now on, where there may be several, and what was charged
+    /// can be corrected. A pace that there is begins anew.
+    pub(crate) fn keep_meters(&self, now: impl Fn() -> u64) -> Effects {
+        let time = now();
+        self.locked(now, |this, queue| this.meters(queue, time).paces())
             .1
+    }
+
+    /// One more pace. Returns its number, if there are not too many.
+    pub(crate) fn add_pace(&self, pace: Pace, now: impl Fn() -> u64) -> (Option<usize>, Effects) {
+        let time = now();
+        self.locked(now, |this, queue| this.meters(queue, time).add(pace, time))
+    }
+
+    /// Moves the pace of that number.
+    pub(crate) fn set_pace_of(
+        &self,
+        number: usize,
+        pace: Option<Pace>,
+        now: impl Fn() -> u64,
+    ) -> Effects {
+        let time = now();
+        self.locked(now, |this, queue| {
+            this.meters(queue, time).set(number, pace, time);
+        })
+        .1
+    }
+
+    fn meters<'a>(&self, queue: &'a mut Queue<P>, now: u64) -> &'a mut Meters<P> {
+        let pace = queue.pace;
+        let ring = &mut queue.ring;
+        queue.meters.get_or_insert_with(|| {
+            ring.bills = Some(Box::default());
+            self.set_slow();
+            self.word.fetch_and(!PACED, Release);
+            let mut meters = Meters::new();
+            meters.set(0, pace, now);
+            Box::new(meters)
+        })
     }
 
     /// Enters, or waits, or is refused, once the fast path has failed.
@@ -197,12 +296,12 @@ impl<P: Primitives> Admission<P> {
             && Word(self.word.load(Relaxed)).is_full();
         let ticket = queue
             .ring
-            .push(request.cost, deadline, request.thread, waker);
+            .push(request.cost, request.costs, deadline, request.thread, waker);
         if !waits {
             self.advance(&mut queue, Spare(false), &now, &mut effects);
         }
         let entered = match ticket.take(State::Taken) {
-            Some(entry) => Entered::Yes(entry),
+            Some(entry) => Entered::Yes(Self::comes(&mut queue, &ticket, entry, &now)),
             None => match self.may_not_wait(&mut queue, request, deadline, &now) {
                 None => {
                     queue.expect(deadline);
@@ -210,6 +309,7 @@ impl<P: Primitives> Admission<P> {
                 }
                 Some(refusal) => {
                     effects.drop_later(queue.ring.remove(&ticket, State::Gone));
+                    Self::bill(&mut queue, &ticket);
                     Entered::No(refusal)
                 }
             },
@@ -238,7 +338,7 @@ impl<P: Primitives> Admission<P> {
             Why::WaitTooLong
         };
         let now = queue.now(now);
-        let turn = self.turn(queue, request.cost, now);
+        let turn = self.turn(queue, &request, now);
         if why == Why::WaitTooLong && turn <= deadline && now < deadline {
             return None;
         }
@@ -246,10 +346,14 @@ impl<P: Primitives> Admission<P> {
         Some(Refusal { why, wait })
     }
 
-    /// When the last in the queue, of that cost, can enter at the earliest, as far as pause and pace
-    /// tell.
-    fn turn(&self, queue: &Queue<P>, cost: u32, now: u64) -> u64 {
+    /// When the last in the queue can enter at the earliest, as far as pause and pace tell.
+    fn turn(&self, queue: &Queue<P>, request: &Request<'_>, now: u64) -> u64 {
         let from = now.max(queue.pause_until);
+        let cost = request.cost;
+        if let (Some(meters), Some(bills)) = (&queue.meters, &queue.ring.bills) {
+            let costs = request.costs.unwrap_or(Costs::same(cost));
+            return meters.turn(&bills.ahead_of(&costs), &costs, from);
+        }
         let ahead = queue.ring.cost().saturating_sub(u64::from(cost));
         match queue.pace {
             Some(_) => self.bucket.due_behind(ahead, u64::from(cost), from),
@@ -265,7 +369,7 @@ impl<P: Primitives> Admission<P> {
         now: impl Fn() -> u64,
     ) -> (Poll<Result<Entry, Refusal>>, Effects) {
         let mut effects = Effects::default();
-        if let Some(entry) = ticket.take(State::Taken) {
+        if let Some(entry) = ticket.take_alone() {
             return (Poll::Ready(Ok(entry)), effects);
         }
         let mut fresh = None;
@@ -294,11 +398,50 @@ impl<P: Primitives> Admission<P> {
         let poll = match ticket.state() {
             State::Expired => Poll::Ready(Err(Why::WaitedTooLong.into())),
             State::Closed => Poll::Ready(Err(Why::Closed.into())),
-            _ => ticket
-                .take(State::Taken)
-                .map_or(Poll::Pending, |entry| Poll::Ready(Ok(entry))),
+            _ => ticket.take(State::Taken).map_or(Poll::Pending, |entry| {
+                Poll::Ready(Ok(Self::comes(&mut queue, ticket, entry, &now)))
+            }),
         };
+        if poll.is_ready() {
+            Self::bill(&mut queue, ticket);
+        }
         (poll, effects)
+    }
+
+    /// One comes for what it was granted: it is sent now.
+    fn comes(
+        queue: &mut Queue<P>,
+        ticket: &Ticket<P>,
+        entry: Entry,
+        now: &impl Fn() -> u64,
+    ) -> Entry {
+        let bill = Self::bill(queue, ticket);
+        let Some(meters) = &mut queue.meters else {
+            return entry;
+        };
+        let Some((costs, charged)) = bill.and_then(|bill| Some((bill.costs, bill.charged?))) else {
+            return entry;
+        };
+        let stamp = meters.sent_now(&costs, charged, now());
+        Entry { stamp, ..entry }
+    }
+
+    /// What one costs that will not wait any more.
+    fn bill(queue: &mut Queue<P>, ticket: &Ticket<P>) -> Option<Bill> {
+        let bills = queue.ring.bills.as_mut()?;
+        bills.take(ticket.number())
+    }
+
+    /// Gives back what one was granted that did not come for it.
+    fn take_back(&self, queue: &mut Queue<P>, waiter: &Waiter<P>, entry: Entry) {
+        let Some(meters) = &mut queue.meters else {
+            return self.refund(u64::from(entry.tokens));
+        };
+        let bills = queue.ring.bills.as_mut();
+        match bills.and_then(|bills| bills.get_mut(waiter.number())) {
+            Some(bill) => meters.give_back(&bill.costs, bill.charged.take()),
+            None => meters.give_back(&Costs::same(entry.tokens), None),
+        }
     }
 
     /// Takes a waiter out that gave up. What it was granted goes to the next.
@@ -306,9 +449,11 @@ impl<P: Primitives> Admission<P> {
         let (waker, mut effects) = self.locked(now, |this, queue| {
             if let Some(entry) = ticket.take(State::Gone) {
                 this.uncount(1);
-                this.refund(u64::from(entry.tokens));
+                this.take_back(queue, ticket, entry);
             }
-            queue.ring.remove(ticket, State::Gone)
+            let waker = queue.ring.remove(ticket, State::Gone);
+            Self::bill(queue, ticket);
+            waker
         });
         effects.drop_later(waker);
         effects
@@ -324,9 +469,10 @@ impl<P: Primitives> Admission<P> {
         queue.ring.shrink();
         if queue.tick.is_some_and(|at| at <= time) {
             queue.tick = None;
-            let (places, tokens) = queue.granted.tick();
+            let mut granted = std::mem::take(&mut queue.granted);
+            let places = granted.tick(|waiter, entry| self.take_back(&mut queue, waiter, entry));
+            queue.granted = granted;
             self.uncount(places);
-            self.refund(tokens);
             // Where one does not come, those behind it may not come either, and to try them one
             // after the other takes as long for each. All are called: who comes is in its old place.
             if places > 0 {
@@ -366,6 +512,12 @@ impl<P: Primitives> Admission<P> {
     pub(crate) fn set_pace(&self, pace: Option<Pace>, now: impl Fn() -> u64) -> Effects {
         let time = now();
         self.locked(now, |this, queue| {
+            let strict = pace.is_some_and(|pace| pace.window().is_some());
+            if strict || queue.meters.is_some() {
+                this.meters(queue, time).set(0, pace, time);
+                queue.pace = pace;
+                return;
+            }
             match (&pace, queue.pace) {
                 (Some(pace), Some(_)) => this.bucket.change_pace(pace, time),
                 (Some(pace), None) => {
@@ -438,9 +590,12 @@ impl<P: Primitives> Admission<P> {
         change(&mut self.queue.lock())
     }
 
-    /// When the bucket is full if nobody takes any; `None` without a pace.
+    /// When every bucket is full and every window empty if nobody takes any; `None` without a pace.
     pub(crate) fn full_at(&self) -> Option<u64> {
         let queue = self.queue.lock();
+        if let Some(meters) = &queue.meters {
+            return meters.full_at();
+        }
         let burst = u64::from(queue.pace?.bucket());
         Some(self.bucket.due_behind(0, burst, 0))
     }
@@ -448,8 +603,11 @@ impl<P: Primitives> Admission<P> {
     /// When so many tokens are there, if nobody takes any.
     #[cfg(test)]
     pub(crate) fn due(&self, cost: u64) -> u64 {
-        let _queue = self.queue.lock();
-        self.bucket.due_behind(0, cost, 0)
+        let queue = self.queue.lock();
+        match &queue.meters {
+            Some(meters) => meters.due(&Costs::same(cost as u32)),
+            None => self.bucket.due_behind(0, cost, 0),
+        }
     }
 
     pub(crate) fn word(&self) -> Word {
@@ -479,12 +637,12 @@ impl<P: Primitives> Admission<P> {
         effects: &mut Effects,
     ) {
         queue.blocked_until = None;
-        while let Some(cost) = queue.ring.head_cost() {
-            match self.admit(cost, &mut spare, queue, now) {
+        while let Some((number, cost)) = queue.ring.head() {
+            match self.admit(number, cost, &mut spare, queue, now) {
                 Ok(entry) => {
                     queue.entered = true;
                     if let Some((head, waker)) = queue.ring.pop_head() {
-                        head.grant(entry.tokens > 0);
+                        head.grant(entry.tokens > 0, queue.meters.is_some());
                         let Queue { granted, ring, .. } = &mut *queue;
                         granted.push(head, |came| ring.recycle(came));
                         effects.wake(waker);
@@ -507,6 +665,7 @@ impl<P: Primitives> Admission<P> {
 
     fn admit(
         &self,
+        number: u64,
         cost: u32,
         spare: &mut Spare,
         queue: &mut Queue<P>,
@@ -516,8 +675,8 @@ impl<P: Primitives> Admission<P> {
             return Err(Blocked::Paused(until));
         }
         self.take_place(spare, queue, now)?;
-        if queue.pace.is_none() {
-            return Ok(Entry { tokens: 0 });
+        if queue.pace.is_none() && queue.meters.is_none() {
+            return Ok(Entry::free());
         }
         // Not the queue's clock, which stands still when this one steps back: on the fast path others
         // take tokens by this one.
@@ -526,8 +685,24 @@ impl<P: Primitives> Admission<P> {
             Some(at) if at <= now => at.max(now.saturating_sub(LAG)),
             _ => now,
         };
+        if let Some(meters) = &mut queue.meters {
+            let bill = queue.ring.bills.as_mut();
+            let bill = bill.and_then(|bills| bills.get_mut(number));
+            let costs = bill.as_ref().map_or(Costs::same(cost), |bill| bill.costs);
+            let due = meters.due(&costs);
+            if due > now {
+                self.uncount(1);
+                return Err(Blocked::Dry(due));
+            }
+            let stamp = meters.take(&costs, now, since);
+            bill.into_iter().for_each(|bill| bill.charged = Some(stamp));
+            return Ok(Entry {
+                tokens: queue.pace.map_or(0, |_| costs.of(0)),
+                stamp,
+            });
+        }
         match self.bucket.take(cost, now, since) {
-            Ok(()) => Ok(Entry { tokens: cost }),
+            Ok(()) => Ok(Entry::charged(cost)),
             Err(Dry::Until(at)) => {
                 self.uncount(1);
                 Err(Blocked::Dry(at))

@@ -145,6 +145,35 @@ impl<P: Primitives> Bucket<P> {
             .max(from)
     }
 
+    /// Takes `cost` tokens whether they are there or not, and returns how far it was from full before.
+    /// Under the queue's lock, where nobody takes without it.
+    pub(crate) fn charge(&self, cost: u64, now: u64) -> u64 {
+        let word = self.full.load(Acquire);
+        let full = word >> VERSION_BITS;
+        let charged = (full.max(now) + self.terms().price(cost)).min(FOREVER);
+        self.full
+            .store(charged << VERSION_BITS | word & VERSION, Release);
+        full.saturating_sub(now)
+    }
+
+    /// Nanoseconds per token.
+    pub(crate) fn period(&self) -> f64 {
+        self.terms().period
+    }
+
+    /// How long it takes to gain that.
+    pub(crate) fn price(&self, cost: u32) -> u64 {
+        self.terms().price(u64::from(cost))
+    }
+
+    /// Gives back what takes so long to gain. Under the queue's lock, where nobody takes without it.
+    pub(crate) fn rebate(&self, nanos: u64) {
+        let word = self.full.load(Acquire);
+        let full = (word >> VERSION_BITS).saturating_sub(nanos);
+        self.full
+            .store(full << VERSION_BITS | word & VERSION, Release);
+    }
+
     /// Gives back `cost` tokens for which nothing was sent. Under the queue's lock.
     pub(crate) fn give_back(&self, cost: u64) {
         let price = self.terms().price(cost);

@@ -8,9 +8,11 @@ use std::time::{Duration, Instant};
 use tidegate_core::{Pace, Refused, RefusedReason, Snapshot, Steer};
 
 use crate::acquire::Acquire;
-use crate::admission::{Admission, Entered, Entry, Request, Spare};
+use crate::admission::{Admission, Charge, Entered, Entry, Request, Spare};
 use crate::bodies::Bodies;
+use crate::costs::Costs;
 use crate::effects::Effects;
+use crate::meters::Stamp;
 use crate::permit::Permit;
 use crate::primitives::Std;
 use crate::queue::{Refusal, Why};
@@ -107,12 +109,43 @@ impl Door {
     /// If it may not wait, waited too long, or the door is closed.
     #[inline]
     pub fn acquire(&self, cost: u32) -> Acquire {
-        Acquire::new(self.clone(), cost)
+        Acquire::new(self.clone(), cost, ())
+    }
+
+    /// A place inside, and so many tokens in each pace: all of them or none.
+    ///
+    /// ```
+    /// use tidegate_admission::{Costs, Door};
+    /// use tidegate_core::per_minute;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tidegate_core::Refused> {
+    /// let door = Door::without_limit("rate");
+    /// door.set_pace(Some(per_minute(500.0)));
+    /// door.add_pace(per_minute(200_000.0).burst(10_000));
+    ///
+    /// let mut acquire = door.acquire_each(Costs::new(&[1, 1_500]));
+    /// std::future::poll_fn(|context| acquire.poll_enter(context)).await.map_err(|refused| *refused)?;
+    /// let charge = acquire.tab();
+    /// drop(acquire.take());
+    /// door.correct(&charge, 1, 1_234); // what it turned out to cost in the second
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn acquire_each(&self, costs: Costs) -> Acquire<Charge> {
+        Acquire::new(
+            self.clone(),
+            costs.of(0),
+            Charge {
+                costs,
+                stamp: Stamp::default(),
+            },
+        )
     }
 
     /// The same as [`acquire`](Self::acquire), of a door that is given up for it.
     pub fn into_acquire(self, cost: u32) -> Acquire {
-        Acquire::new(self, cost)
+        Acquire::new(self, cost, ())
     }
 
     /// A place inside now, or not at all.
@@ -153,6 +186,7 @@ impl Door {
     fn try_acquire_slow(&self, cost: u32) -> Result<Permit, Refused> {
         let request = Request {
             cost,
+            costs: None,
             waker: None,
             thread: false,
             until: u64::MAX,
@@ -216,6 +250,69 @@ impl Door {
     /// Another pace, or none. Whoever waits is timed anew; tokens and debts of the old pace are kept.
     pub fn set_pace(&self, pace: Option<Pace>) {
         let effects = self.0.admission.set_pace(pace, || self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// One more pace, beside the one that [`set_pace`](Self::set_pace) sets, which has the number 0.
+    /// Returns its number.
+    ///
+    /// A request enters when all of them let it, and is charged by all or by none. From now on every
+    /// request takes the door's lock, whether it has to wait or not; a pace that was set before begins
+    /// anew.
+    ///
+    /// # Panics
+    ///
+    /// If there are [`Costs::MOST`] already.
+    #[track_caller]
+    pub fn add_pace(&self, pace: Pace) -> usize {
+        let (number, effects) = self.0.admission.add_pace(pace, || self.0.now());
+        self.0.apply(effects);
+        let Some(number) = number else {
+            panic!("a door has at most {} paces", Costs::MOST)
+        };
+        number
+    }
+
+    /// Moves the pace of that number. One that there is not stays as it is.
+    pub fn set_pace_of(&self, number: usize, pace: Option<Pace>) {
+        if number == 0 {
+            return self.set_pace(pace);
+        }
+        let now = || self.0.now();
+        let effects = self.0.admission.set_pace_of(number, pace, now);
+        self.0.apply(effects);
+    }
+
+    /// All paces, in the order of their numbers.
+    pub fn paces(&self) -> Vec<Option<Pace>> {
+        self.0.admission.with_queue(|queue| match &queue.meters {
+            Some(meters) => meters.paces(),
+            None => vec![queue.pace],
+        })
+    }
+
+    /// Has every charge kept, so that it can be [corrected](Self::correct), in all paces. From now on
+    /// every request takes the door's lock; a pace that was set before begins anew.
+    pub fn keep_charges(&self) {
+        let effects = self.0.admission.keep_meters(|| self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// What was charged turns out to cost `actual` in the pace of that number: what is missing is
+    /// charged now, and may be a debt; what was too much is given back, but never more than there
+    /// would be had it not been taken.
+    ///
+    /// Of a door that has one pace it needs [`keep_charges`](Self::keep_charges) before; otherwise
+    /// it does nothing. To be called once for each charge and pace.
+    pub fn correct(&self, charge: &Charge, pace: usize, actual: u32) {
+        let now = || self.0.now();
+        let effects = self.0.admission.correct(charge, pace, actual, now);
+        self.0.apply(effects);
+    }
+
+    /// Gives back what was charged: nothing was sent.
+    pub(crate) fn give_back(&self, charge: &Charge) {
+        let effects = self.0.admission.give_back_charge(charge, || self.0.now());
         self.0.apply(effects);
     }
 

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use crate::admission::Entry;
 use crate::primitives::Primitives;
-use crate::waiter::{State, Ticket};
+use crate::waiter::{State, Ticket, Waiter};
 
 /// So many ticks without coming, and the next one is served.
 const PATIENCE: u8 = 3;
@@ -49,20 +50,20 @@ impl<P: Primitives> Granted<P> {
     }
 
     /// Counts a tick for everyone, and passes over those that have not come for too many. Returns
-    /// how many places and tokens they held.
-    pub(crate) fn tick(&mut self) -> (u64, u64) {
-        let (mut places, mut tokens) = (0, 0);
+    /// how many places they held, and tells what each was charged.
+    pub(crate) fn tick(&mut self, mut charged: impl FnMut(&Waiter<P>, Entry)) -> u64 {
+        let mut places = 0;
         self.0.retain_mut(|(waiter, ticks)| {
             *ticks += 1;
             if *ticks >= PATIENCE
                 && let Some(entry) = waiter.take(State::PassedOver)
             {
                 places += 1;
-                tokens += u64::from(entry.tokens);
+                charged(waiter, entry);
             }
             waiter.state() == State::Granted
         });
         self.0.shrink_to(2 * self.0.len());
-        (places, tokens)
+        places
     }
 }

@@ -40,15 +40,19 @@
 //! wait) a timer is needed: that of each tokio runtime in which such a waiter is polled, or the
 //! parked thread itself. There is no background task.
 
+mod account;
 mod acquire;
 mod admission;
+mod bills;
 mod blocking;
 mod bodies;
 mod bucket;
+mod costs;
 mod door;
 mod drain;
 mod effects;
 mod granted;
+mod meters;
 #[cfg(test)]
 mod models;
 mod permit;
@@ -56,11 +60,16 @@ mod place;
 mod primitives;
 mod queue;
 mod ring;
+mod tab;
 mod timer;
 mod waiter;
+mod window;
 mod word;
 
 pub use acquire::Acquire;
+pub use admission::Charge;
+pub use costs::Costs;
 pub use door::Door;
 pub use permit::Permit;
 pub use place::{LeasedPlace, Place};
+pub use tab::Tab;

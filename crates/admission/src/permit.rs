@@ -33,7 +33,7 @@ impl Permit {
         let door = place.door().cloned();
         drop(place);
         if let Some(door) = door {
-            door.inner().give_back(Entry { tokens });
+            door.inner().give_back(Entry::charged(tokens));
         }
     }
 

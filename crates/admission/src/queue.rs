@@ -8,6 +8,7 @@ use std::task::Waker;
 use tidegate_core::Pace;
 
 use crate::granted::Granted;
+use crate::meters::Meters;
 use crate::primitives::{AtomicWord, Primitives};
 use crate::ring::Ring;
 
@@ -22,6 +23,8 @@ pub(crate) struct Queue<P: Primitives> {
     pub(crate) ring: Ring<P>,
     pub(crate) granted: Granted<P>,
     pub(crate) pace: Option<Pace>,
+    /// Where there is more than one pace, or one that the bucket cannot keep: all of them.
+    pub(crate) meters: Option<Box<Meters<P>>>,
     /// Nobody enters before; 0 when there is no pause.
     pub(crate) pause_until: u64,
     pub(crate) max_queue: usize,
@@ -100,6 +103,7 @@ impl<P: Primitives> Default for Queue<P> {
             ring: Ring::default(),
             granted: Granted::default(),
             pace: None,
+            meters: None,
             pause_until: 0,
             max_queue: usize::MAX,
             max_wait: u64::MAX,
@@ -132,6 +136,7 @@ impl<P: Primitives> Queue<P> {
         self.ring.waiting() == 0
             && self.pause_until == 0
             && !self.closed
+            && self.meters.is_none()
             && self.drainers.is_empty()
     }
 

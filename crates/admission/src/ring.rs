@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
+use crate::bills::Bills;
+use crate::costs::Costs;
 use crate::primitives::Primitives;
 use crate::waiter::{State, Ticket, Waiter};
 
@@ -25,6 +27,8 @@ pub(crate) struct Ring<P: Primitives> {
     threads: VecDeque<Ticket<P>>,
     /// What all that are waiting cost together.
     cost: u64,
+    /// Where one number does not say what each costs.
+    pub(crate) bills: Option<Box<Bills>>,
     /// The deadlines of all that are waiting do not fall from front to back.
     deadlines_in_order: bool,
     latest_deadline: u64,
@@ -46,6 +50,7 @@ impl<P: Primitives> Default for Ring<P> {
             waiting: 0,
             threads: VecDeque::new(),
             cost: 0,
+            bills: None,
             deadlines_in_order: true,
             latest_deadline: 0,
         }
@@ -64,11 +69,15 @@ impl<P: Primitives> Ring<P> {
     pub(crate) fn push(
         &mut self,
         cost: u32,
+        costs: Option<Costs>,
         deadline: u64,
         thread: bool,
         waker: Option<Waker>,
     ) -> Ticket<P> {
         let waiter = self.free_waiter(cost, deadline, thread);
+        if let Some(bills) = &mut self.bills {
+            bills.write(self.next_number, costs.unwrap_or(Costs::same(cost)));
+        }
         self.next_number += 1;
         self.deadlines_in_order &= deadline >= self.latest_deadline;
         self.latest_deadline = deadline;
@@ -102,12 +111,12 @@ impl<P: Primitives> Ring<P> {
         }
     }
 
-    /// What the first that is waiting costs.
+    /// The number of the first that is waiting, and what it costs.
     #[inline]
-    pub(crate) fn head_cost(&mut self) -> Option<u32> {
+    pub(crate) fn head(&mut self) -> Option<(u64, u32)> {
         while let Some(place) = self.places.front() {
             if place.waiter.is_waiting() {
-                return Some(place.waiter.cost());
+                return Some((place.waiter.number(), place.waiter.cost()));
             }
             self.places.pop_front();
         }
@@ -117,7 +126,7 @@ impl<P: Primitives> Ring<P> {
     /// Takes out the head, for it to enter.
     #[inline]
     pub(crate) fn pop_head(&mut self) -> Option<(Ticket<P>, Option<Waker>)> {
-        self.head_cost()?;
+        self.head()?;
         let Place { waiter, waker } = self.places.pop_front()?;
         self.uncount(&waiter);
         Some((waiter, waker))
@@ -125,7 +134,7 @@ impl<P: Primitives> Ring<P> {
 
     /// The head's waker, if it is a task, to be woken: it brings another when it is polled.
     pub(crate) fn take_head_task(&mut self) -> Option<Waker> {
-        self.head_cost()?;
+        self.head()?;
         let head = self
             .places
             .front_mut()
@@ -159,6 +168,9 @@ impl<P: Primitives> Ring<P> {
             self.push_thread(ticket);
         }
         self.cost += u64::from(ticket.cost());
+        if let Some(bills) = &mut self.bills {
+            bills.count(ticket.number());
+        }
         self.deadlines_in_order = false;
         let place = Place {
             waiter: Arc::clone(ticket),
@@ -217,6 +229,9 @@ impl<P: Primitives> Ring<P> {
         self.waiting = 0;
         self.threads = VecDeque::new();
         self.cost = 0;
+        if let Some(bills) = &mut self.bills {
+            bills.uncount_all();
+        }
         self.tidy();
     }
 
@@ -260,6 +275,9 @@ impl<P: Primitives> Ring<P> {
     fn uncount(&mut self, waiter: &Waiter<P>) {
         self.waiting -= 1;
         self.cost -= u64::from(waiter.cost());
+        if let Some(bills) = &mut self.bills {
+            bills.uncount(waiter.number());
+        }
     }
 
     /// Where `number` stands, or else the next one after it. Without blanks a subtraction finds it.
@@ -325,7 +343,7 @@ mod tests {
     fn ring(waiters: usize) -> (Ring<Std>, Vec<Ticket<Std>>) {
         let mut ring = Ring::default();
         let tickets = (0..waiters)
-            .map(|_| ring.push(1, u64::MAX, false, None))
+            .map(|_| ring.push(1, None, u64::MAX, false, None))
             .collect();
         (ring, tickets)
     }
@@ -369,7 +387,7 @@ mod tests {
     #[test]
     fn deadlines_out_of_order_are_all_found() {
         let mut ring = Ring::<Std>::default();
-        let tickets = [30, 10, 20].map(|deadline| ring.push(1, deadline, false, None));
+        let tickets = [30, 10, 20].map(|deadline| ring.push(1, None, deadline, false, None));
         assert_eq!(ring.expire(10, |_| {}), Some(20));
         assert_eq!(tickets[1].state(), State::Expired);
         assert_eq!(ring.expire(25, |_| {}), Some(30));

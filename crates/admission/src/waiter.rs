@@ -16,8 +16,8 @@ pub(crate) type Ticket<P> = Arc<Waiter<P>>;
 #[derive(Debug)]
 pub(crate) struct Waiter<P: Primitives> {
     /// ```text
-    ///  63 … 32    5        4      3 … 0
-    ///   cost    thread   tokens   state
+    ///  63 … 32    6        5        4      3 … 0
+    ///   cost    billed   thread   tokens   state
     /// ```
     word: P::Word,
     /// Atomic only because a waiter is used again; they change while nobody else knows it.
@@ -45,6 +45,8 @@ pub(crate) enum State {
 const STATE: u64 = 0b1111;
 const TOKENS: u64 = 1 << 4;
 const THREAD: u64 = 1 << 5;
+/// It was granted by several paces, and comes under the lock.
+const BILLED: u64 = 1 << 6;
 const COST_SHIFT: u32 = 32;
 
 impl<P: Primitives> Waiter<P> {
@@ -105,16 +107,29 @@ impl<P: Primitives> Waiter<P> {
 
     /// Under the queue's lock, and not for one that was granted.
     pub(crate) fn set(&self, state: State) {
-        let word = self.word.load(Relaxed) & !(STATE | TOKENS);
+        let word = self.word.load(Relaxed) & !(STATE | TOKENS | BILLED);
         self.word.store(word | state as u64, Release);
     }
 
     /// Lets it enter. Under the queue's lock.
-    pub(crate) fn grant(&self, tokens: bool) {
+    pub(crate) fn grant(&self, tokens: bool, billed: bool) {
         let tokens = if tokens { TOKENS } else { 0 };
+        let billed = if billed { BILLED } else { 0 };
         let word = self.word.load(Relaxed) & !STATE;
         self.word
-            .store(word | tokens | State::Granted as u64, Release);
+            .store(word | tokens | billed | State::Granted as u64, Release);
+    }
+
+    /// The same as [`take`](Self::take) with [`State::Taken`], without the lock: not where it was
+    /// granted by several paces.
+    #[inline]
+    pub(crate) fn take_alone(&self) -> Option<Entry> {
+        let billed = self.word.load(Relaxed) & BILLED != 0;
+        if billed {
+            None
+        } else {
+            self.take(State::Taken)
+        }
     }
 
     /// Takes what was granted, if it was granted and nobody took it: for the waiter itself with
@@ -123,12 +138,12 @@ impl<P: Primitives> Waiter<P> {
     pub(crate) fn take(&self, then: State) -> Option<Entry> {
         let mut word = self.word.load(Relaxed);
         while word & STATE == State::Granted as u64 {
-            let next = word & !(STATE | TOKENS) | then as u64;
+            let next = word & !(STATE | TOKENS | BILLED) | then as u64;
             match self.word.compare_exchange_weak(word, next, AcqRel, Relaxed) {
-                Ok(_) if word & TOKENS == 0 => return Some(Entry { tokens: 0 }),
+                Ok(_) if word & TOKENS == 0 => return Some(Entry::free()),
                 Ok(_) => {
                     let tokens = (word >> COST_SHIFT) as u32;
-                    return Some(Entry { tokens });
+                    return Some(Entry::charged(tokens));
                 }
                 Err(changed) => word = changed,
             }

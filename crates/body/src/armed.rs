@@ -35,6 +35,11 @@ impl<H: Hook> Armed<H> {
         self.0.iter_mut().for_each(Hook::on_poll);
     }
 
+    #[inline]
+    pub(crate) fn data(&mut self, data: &[u8]) {
+        self.0.iter_mut().for_each(|hook| hook.on_data(data));
+    }
+
     pub(crate) fn has_fired(&self) -> bool {
         self.0.is_none()
     }

@@ -11,6 +11,9 @@ pub trait Hook {
     /// the response it is attached to.
     fn on_poll(&mut self) {}
 
+    /// Called with each part of the data, as it is read.
+    fn on_data(&mut self, _data: &[u8]) {}
+
     /// Called instead of all others if the body has ended when the hook is put on it.
     fn on_no_body(self)
     where

@@ -1,7 +1,9 @@
 use std::fmt;
+use std::io::IoSlice;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use bytes::Buf;
 use http_body::{Body, Frame, SizeHint};
 use pin_project::pin_project;
 
@@ -55,6 +57,9 @@ where
         let next = ready!(this.body.as_mut().poll_frame(cx));
         match &next {
             Some(Ok(frame)) => {
+                if let Some(data) = frame.data_ref() {
+                    each_chunk(data, |chunk| this.hook.data(chunk));
+                }
                 if let Some(trailers) = frame.trailers_ref() {
                     this.hook.fire(End::Complete(Some(trailers)));
                 } else if this.body.is_end_stream() {
@@ -74,6 +79,18 @@ where
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
     }
+}
+
+/// Without taking it out: nearly always one chunk.
+#[inline]
+fn each_chunk(data: &impl Buf, mut see: impl FnMut(&[u8])) {
+    let first = data.chunk();
+    if first.len() == data.remaining() {
+        return see(first);
+    }
+    let mut chunks = [IoSlice::new(&[]); 64];
+    let count = data.chunks_vectored(&mut chunks);
+    chunks[..count].iter().for_each(|chunk| see(chunk));
 }
 
 impl<B: fmt::Debug, H: Hook> fmt::Debug for HookedBody<B, H> {

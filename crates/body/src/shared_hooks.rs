@@ -20,6 +20,7 @@ enum State {
 /// Hooks in the order in which they were attached.
 trait Chain: Send {
     fn poll(&mut self);
+    fn data(&mut self, data: &[u8]);
     fn fire(self: Box<Self>, end: End<'_>);
 }
 
@@ -35,6 +36,13 @@ impl<H: Hook + Send> Chain for Link<H> {
             earlier.poll();
         }
         self.hook.poll();
+    }
+
+    fn data(&mut self, data: &[u8]) {
+        if let Some(earlier) = &mut self.earlier {
+            earlier.data(data);
+        }
+        self.hook.data(data);
     }
 
     fn fire(mut self: Box<Self>, end: End<'_>) {
@@ -76,6 +84,12 @@ impl Hook for SharedHooks {
     fn on_poll(&mut self) {
         if let State::Open(Some(hooks)) = &mut *self.lock() {
             hooks.poll();
+        }
+    }
+
+    fn on_data(&mut self, data: &[u8]) {
+        if let State::Open(Some(hooks)) = &mut *self.lock() {
+            hooks.data(data);
         }
     }
 

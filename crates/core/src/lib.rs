@@ -19,6 +19,8 @@ mod littles_law;
 mod observer;
 mod outcome;
 mod pace;
+#[cfg(feature = "serde")]
+mod pace_text;
 mod refused;
 mod sample;
 mod setting;
@@ -32,7 +34,7 @@ pub use keyable::{Freshness, Keyable};
 pub use littles_law::littles_law;
 pub use observer::Observer;
 pub use outcome::{Cause, Outcome};
-pub use pace::{InvalidPace, Pace, Start, per, per_hour, per_minute, per_second};
+pub use pace::{InvalidPace, Pace, Start, per, per_hour, per_minute, per_second, strict};
 pub use refused::{Refused, RefusedReason};
 pub use sample::Sample;
 pub use setting::Setting;

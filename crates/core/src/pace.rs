@@ -1,7 +1,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// How many requests may start per second: a token bucket.
+/// How many requests may start per second: a token bucket, or a [`strict`] window.
 ///
 /// The bucket holds at most `burst` tokens and gains one each [`period`](Self::period); a request
 /// takes as many as it costs. So in every window of length `W` the requests that start cost at most
@@ -14,13 +14,27 @@ use std::time::Duration;
 /// assert_eq!(pace.rate(), 50.0);
 /// assert_eq!(per_hour(1.0).period().as_secs(), 3600);
 /// ```
+///
+/// With the feature `serde` it is read as `{ per_second = 50.0, burst = 10, start = "full" }`, or
+/// `per_minute`, `per_hour`, or `{ strict = 100, window_seconds = 60.0 }`; other fields, and numbers
+/// that are no pace, are refused.
 #[derive(Clone, Copy, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(
+        try_from = "crate::pace_text::PaceText",
+        into = "crate::pace_text::PaceText"
+    )
+)]
 pub struct Pace {
     /// Nanoseconds per token; finite and above zero.
     period: f64,
-    /// At least 1.
+    /// At least 1; of a window, how many it holds.
     burst: u32,
     start: Start,
+    /// Zero for a bucket.
+    window: Duration,
 }
 
 impl fmt::Debug for Pace {
@@ -29,19 +43,28 @@ impl fmt::Debug for Pace {
             .field("per_second", &self.rate())
             .field("burst", &self.burst)
             .field("start", &self.start)
+            .field("window", &self.window())
             .finish_non_exhaustive()
     }
 }
 
 /// How full a bucket is when it is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Deserialize, serde::Serialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum Start {
-    /// `burst` tokens. The first window may hold `burst` more than `rate · W`.
+    /// `burst` tokens. The first window may hold `burst` more than `rate · W`. A strict window is
+    /// empty: all that it holds may go at once.
     #[default]
     Full,
-    /// One token: the first request goes at once, the others at the rate.
+    /// One token: the first request goes at once, the others at the rate. A strict window has room
+    /// for one.
     One,
-    /// None: the first request waits for its token too.
+    /// None: the first request waits for its token too. A strict window counts as having been filled
+    /// just now.
     Empty,
 }
 
@@ -50,6 +73,26 @@ pub enum Start {
 pub struct InvalidPace {
     count: f64,
     duration: Duration,
+}
+
+/// Never more than `count` in any window of that length, wherever it begins, its end not included:
+/// what a server that counts in windows, fixed or moving, can see at most. Compare
+/// `per(count, window).burst(count)`, which lets `2 · count` into its first window.
+///
+/// After `count` at once the next ones go when the first of them are a whole `window` ago. It keeps
+/// the times of what it has let in: up to 1,024 of them, above that with a grain of 1/1024 of the
+/// window, in 24 KiB; so at least 99.9 % of the rate can be used, less what timers lose, which may fire
+/// 1 ms late.
+///
+/// # Panics
+///
+/// If `count` is 0, or `window` is zero or above 290 years.
+#[track_caller]
+pub fn strict(count: u32, window: Duration) -> Pace {
+    match Pace::try_strict(count, window) {
+        Ok(pace) => pace,
+        Err(invalid) => panic!("{invalid}"),
+    }
 }
 
 impl fmt::Display for InvalidPace {
@@ -127,19 +170,42 @@ impl Pace {
                 period,
                 burst: 1,
                 start: Start::Full,
+                window: Duration::ZERO,
             })
             .ok_or(InvalidPace { count, duration })
+    }
+
+    /// The same as [`strict`], of numbers that come from configuration.
+    ///
+    /// # Errors
+    ///
+    /// If `count` is 0, or `window` is zero or above 290 years.
+    pub fn try_strict(count: u32, window: Duration) -> Result<Self, InvalidPace> {
+        let invalid = InvalidPace {
+            count: f64::from(count),
+            duration: window,
+        };
+        if i64::try_from(window.as_nanos()).is_err() {
+            return Err(invalid);
+        }
+        Self::try_per(f64::from(count), window).map(|pace| Self {
+            burst: count,
+            window,
+            ..pace
+        })
     }
 
     /// How many tokens the bucket holds: what may start at once after a quiet time. Default 1.
     ///
     /// # Panics
     ///
-    /// If `burst` is 0.
+    /// If `burst` is 0, or if this is a [`strict`] window, which has no other burst than what it
+    /// holds.
     #[must_use]
     #[track_caller]
     pub fn burst(self, burst: u32) -> Self {
         assert!(burst > 0, "a burst is at least 1");
+        assert!(self.window().is_none(), "a strict window has no burst");
         Self { burst, ..self }
     }
 
@@ -164,9 +230,14 @@ impl Pace {
         self.period
     }
 
-    /// How many tokens the bucket holds.
+    /// How many tokens the bucket, or how many requests the strict window holds.
     pub fn bucket(&self) -> u32 {
         self.burst
+    }
+
+    /// The length of a [`strict`] window; `None` for a bucket.
+    pub fn window(&self) -> Option<Duration> {
+        (self.window > Duration::ZERO).then_some(self.window)
     }
 
     /// How full the bucket is when it is made.
@@ -200,5 +271,8 @@ mod tests {
         }
         assert!(Pace::try_per(1.0, Duration::ZERO).is_err());
         assert!(Pace::try_per(f64::MIN_POSITIVE, Duration::MAX).is_err());
+        for (count, window) in [(0, second), (1, Duration::ZERO), (1, Duration::MAX)] {
+            assert!(Pace::try_strict(count, window).is_err());
+        }
     }
 }

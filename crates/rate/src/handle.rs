@@ -1,7 +1,7 @@
 use std::ops::Deref;
 use std::time::{Duration, Instant};
 
-use tidegate_admission::Door;
+use tidegate_admission::{Charge, Costs, Door};
 use tidegate_core::{Pace, Refused, Snapshot, Steer};
 
 use crate::Acquire;
@@ -32,13 +32,23 @@ impl RateHandle {
         Self(door)
     }
 
-    /// `n` tokens, when it is its turn.
+    /// `n` tokens, when it is its turn; of several quotas `n` in each.
     ///
     /// # Errors
     ///
     /// If it may not wait, waited too long, or the rate is closed.
     pub fn acquire(&self, n: u32) -> Acquire {
         Acquire::new(self.0.acquire(n))
+    }
+
+    /// So many tokens in each quota, in the order in which they were added: all or none, when it is
+    /// its turn. What they turn out to have been is for [`correct`](Door::correct).
+    ///
+    /// # Errors
+    ///
+    /// As [`acquire`](Self::acquire).
+    pub fn acquire_each(&self, costs: &[u32]) -> Acquire<Charge> {
+        Acquire::new(self.0.acquire_each(Costs::new(costs)))
     }
 
     /// `n` tokens now, or none.
@@ -53,6 +63,55 @@ impl RateHandle {
 
     /// `n` tokens for a thread: it parks until it is its turn, at most for `timeout`. If they cannot
     /// be there in time, it says so at once. Not for use in a task: it blocks the thread.
+    ///
+    /// An executor over a pool of threads that starts no job above the rate:
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex, mpsc};
+    /// use std::thread;
+    ///
+    /// use tidegate_core::Units;
+    /// use tidegate_rate::{RateHandle, RateLayer};
+    ///
+    /// type Job = Box<dyn FnOnce() + Send>;
+    ///
+    /// struct Pool(mpsc::Sender<Job>, Vec<thread::JoinHandle<()>>);
+    ///
+    /// impl Pool {
+    ///     fn new(threads: usize, rate: RateHandle) -> Self {
+    ///         let (jobs, queue) = mpsc::channel::<Job>();
+    ///         let queue = Arc::new(Mutex::new(queue));
+    ///         let work = || {
+    ///             let (queue, rate) = (Arc::clone(&queue), rate.clone());
+    ///             thread::spawn(move || loop {
+    ///                 let Ok(job) = queue.lock().unwrap().recv() else { break };
+    ///                 if rate.acquire_blocking(1, 30.s()) {
+    ///                     job();
+    ///                 }
+    ///             })
+    ///         };
+    ///         Self(jobs, (0..threads).map(|_| work()).collect())
+    ///     }
+    ///
+    ///     fn execute(&self, job: impl FnOnce() + Send + 'static) {
+    ///         self.0.send(Box::new(job)).expect("the threads are there");
+    ///     }
+    ///
+    ///     fn join(self) {
+    ///         drop(self.0);
+    ///         self.1.into_iter().for_each(|thread| thread.join().expect("no job panics"));
+    ///     }
+    /// }
+    ///
+    /// let pool = Pool::new(4, RateLayer::per_second(1_000.0).burst(5).handle());
+    /// let (done, count) = mpsc::channel();
+    /// for job in 0..20 {
+    ///     let done = done.clone();
+    ///     pool.execute(move || done.send(job).unwrap());
+    /// }
+    /// pool.join();
+    /// assert_eq!(count.try_iter().count(), 20);
+    /// ```
     pub fn acquire_blocking(&self, n: u32, timeout: Duration) -> bool {
         self.0.acquire_blocking(n, Some(timeout)).is_ok()
     }

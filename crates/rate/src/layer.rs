@@ -2,10 +2,10 @@ use std::fmt;
 use std::time::Duration;
 
 use tidegate_admission::Door;
-use tidegate_core::{Pace, Start, per, per_hour, per_minute, per_second};
+use tidegate_core::{Pace, Start, per, per_hour, per_minute, per_second, strict};
 use tower_layer::Layer;
 
-use crate::{One, Rate, RateHandle};
+use crate::{And, FromBody, FromHead, IntoQuota, Quota, Rate, RateHandle};
 
 /// Limits how many requests start per second, minute or hour.
 ///
@@ -17,17 +17,22 @@ use crate::{One, Rate, RateHandle};
 /// `burst + rate · W`: that is the worst case, after a quiet time, and a service that counts in
 /// windows of its own sees it. See [`start`](Self::start) for the first of them.
 #[derive(Clone)]
-pub struct RateLayer<C = One> {
+pub struct RateLayer<Q = Quota> {
     door: Door,
-    cost: C,
+    quotas: Q,
 }
+
+type Added<I> = Quota<<I as IntoQuota>::Cost, <I as IntoQuota>::Settle>;
 
 impl RateLayer {
     /// That pace.
     pub fn new(pace: Pace) -> Self {
         let door = Door::without_limit("rate");
         door.set_pace(Some(pace));
-        Self { door, cost: One }
+        Self {
+            door,
+            quotas: pace.into_quota(),
+        }
     }
 
     /// `count` requests per second. At worst `count + 1` in one second, or `count + burst`.
@@ -73,21 +78,60 @@ impl RateLayer {
         Self::new(per(count, duration))
     }
 
+    /// Never more than `count` in any window of that length: see [`strict`](fn@strict).
+    ///
+    /// At worst `count` in one `window`, wherever that begins. Every request takes the layer's lock,
+    /// and up to 24 KiB hold the times of those that were sent.
+    ///
+    /// # Panics
+    ///
+    /// If `count` is 0, or `window` is zero or above 290 years.
+    #[track_caller]
+    pub fn strict(count: u32, window: Duration) -> Self {
+        Self::new(strict(count, window))
+    }
+}
+
+impl<C, S> RateLayer<Quota<C, S>> {
     /// What each request costs, instead of one: a closure `|request: &Request<_>| …` whose parameter
     /// has its type written out.
     ///
     /// A cost of 0 passes an empty bucket. One above the burst is served when the bucket is full, and
     /// leaves a debt: it holds up those behind it, also a cost of 0, for as long as it costs.
     #[must_use]
-    pub fn cost<C>(self, cost: C) -> RateLayer<C> {
+    pub fn cost<T>(self, cost: T) -> RateLayer<Quota<T, S>> {
         RateLayer {
             door: self.door,
-            cost,
+            quotas: self.quotas.cost(cost),
         }
     }
-}
 
-impl<C> RateLayer<C> {
+    /// What a request did cost, from the head of its response: a closure
+    /// `|response: &Response<_>| …` that returns an `Option<u32>`.
+    ///
+    /// What is missing is charged when it is known, and may be a debt; what was too much is given
+    /// back, but never more than the bucket would hold had it been known at once. With `None`, or
+    /// after an error, what was charged stays. Every request takes the layer's lock.
+    #[must_use]
+    pub fn settle<F>(self, actual: F) -> RateLayer<Quota<C, FromHead<F>>> {
+        self.door.keep_charges();
+        RateLayer {
+            door: self.door,
+            quotas: self.quotas.settled(FromHead(actual)),
+        }
+    }
+
+    /// The same, from the body: a closure `|body: &[u8]| …` over its last 64 KiB, when it has been
+    /// read to its end. A body that is not read to its end leaves what was charged.
+    #[must_use]
+    pub fn settle_body<F>(self, actual: F) -> RateLayer<Quota<C, FromBody<F>>> {
+        self.door.keep_charges();
+        RateLayer {
+            door: self.door,
+            quotas: self.quotas.settled(FromBody(actual)),
+        }
+    }
+
     /// How many tokens the bucket holds: what may be sent at once after a quiet time. Default 1.
     ///
     /// # Panics
@@ -113,6 +157,27 @@ impl<C> RateLayer<C> {
         self.door.set_pace(pace);
         self
     }
+}
+
+impl<Q> RateLayer<Q> {
+    /// Another quota beside those that there are: a request waits until all of them let it go, and is
+    /// charged by all or by none. At most 8.
+    ///
+    /// Every request takes the layer's lock.
+    ///
+    /// # Panics
+    ///
+    /// If there are 8 already.
+    #[must_use]
+    #[track_caller]
+    pub fn and<I: IntoQuota>(self, quota: I) -> RateLayer<And<Q, Added<I>>> {
+        let mut quota = quota.into_quota();
+        quota.number = self.door.add_pace(quota.pace);
+        RateLayer {
+            door: self.door,
+            quotas: And(self.quotas, quota),
+        }
+    }
 
     /// How many may wait at most; whoever comes then is refused at once. Default: no bound.
     #[must_use]
@@ -135,15 +200,15 @@ impl<C> RateLayer<C> {
     }
 }
 
-impl<S, C: Clone> Layer<S> for RateLayer<C> {
-    type Service = Rate<S, C>;
+impl<S, Q: Clone> Layer<S> for RateLayer<Q> {
+    type Service = Rate<S, Q>;
 
-    fn layer(&self, inner: S) -> Rate<S, C> {
-        Rate::new(inner, self.door.clone(), self.cost.clone())
+    fn layer(&self, inner: S) -> Rate<S, Q> {
+        Rate::new(inner, self.door.clone(), self.quotas.clone())
     }
 }
 
-impl<C> fmt::Debug for RateLayer<C> {
+impl<Q> fmt::Debug for RateLayer<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RateLayer")
             .field("door", &self.door)

@@ -4,22 +4,26 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
-use tidegate_admission::{Acquire, Permit};
+use tidegate_admission::Acquire;
 use tidegate_core::{BoxError, Error};
 use tower_service::Service;
+
+use crate::quotas::Keep;
+use crate::{Quotas, Settles};
 
 /// The answer of a [`Rate`](crate::Rate): waits for its tokens, then for the service below, then for
 /// the response.
 #[pin_project]
 #[must_use = "nothing happens before it is polled"]
-pub struct ResponseFuture<S: Service<Request>, Request> {
-    acquire: Acquire,
+pub struct ResponseFuture<S: Service<Request>, Request, Q: Quotas<Request>> {
+    acquire: Acquire<Q::Tab>,
+    quotas: Q,
     #[pin]
-    state: State<S, Request>,
+    state: State<S, Request, Q::Kept>,
 }
 
 #[pin_project(project = StateProjection)]
-enum State<S: Service<Request>, Request> {
+enum State<S: Service<Request>, Request, K> {
     Waiting {
         service: S,
         request: Option<Request>,
@@ -27,26 +31,32 @@ enum State<S: Service<Request>, Request> {
     Sent {
         #[pin]
         response: S::Future,
+        kept: K,
     },
 }
 
-impl<S: Service<Request>, Request> ResponseFuture<S, Request> {
+impl<S: Service<Request>, Request, Q: Quotas<Request>> ResponseFuture<S, Request, Q> {
     #[inline]
-    pub(crate) fn new(acquire: Acquire, service: S, request: Request) -> Self {
+    pub(crate) fn new(acquire: Acquire<Q::Tab>, quotas: Q, service: S, request: Request) -> Self {
         let state = State::Waiting {
             service,
             request: Some(request),
         };
-        Self { acquire, state }
+        Self {
+            acquire,
+            quotas,
+            state,
+        }
     }
 }
 
-impl<S, Request> Future for ResponseFuture<S, Request>
+impl<S, Request, Q> Future for ResponseFuture<S, Request, Q>
 where
     S: Service<Request>,
     S::Error: Into<BoxError>,
+    Q: Quotas<Request> + Settles<S::Response>,
 {
-    type Output = Result<S::Response, Error>;
+    type Output = Result<Q::Response, Error>;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -56,23 +66,27 @@ where
             ready!(this.acquire.poll_enter(context))?;
             if let Err(error) = ready!(service.poll_ready(context)) {
                 // Now, since a future that is over may be kept.
-                this.acquire.take().into_iter().for_each(Permit::give_back);
+                this.acquire.give_back();
                 return Poll::Ready(Err(Error::service(error)));
             }
             let request = request.take().expect("not polled after it was ready");
-            // What it took is spent, and there is no place to hold.
-            drop(this.acquire.take_place());
+            let kept = Q::sent(this.acquire);
             let response = service.call(request);
-            this.state.set(State::Sent { response });
+            this.state.set(State::Sent { response, kept });
         }
-        let StateProjection::Sent { response } = this.state.project() else {
+        let StateProjection::Sent { response, kept } = this.state.project() else {
             unreachable!("it was sent a moment ago");
         };
-        response.poll(context).map_err(Error::service)
+        Poll::Ready(match ready!(response.poll(context)) {
+            Ok(response) => Ok(this.quotas.settle(response, kept.kept())),
+            Err(error) => Err(Error::service(error)),
+        })
     }
 }
 
-impl<S: Service<Request>, Request> fmt::Debug for ResponseFuture<S, Request> {
+impl<S: Service<Request>, Request, Q: Quotas<Request>> fmt::Debug
+    for ResponseFuture<S, Request, Q>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.state {
             State::Waiting { .. } => "waiting",

@@ -5,19 +5,23 @@ use tidegate_admission::Door;
 use tidegate_core::{BoxError, Error};
 use tower_service::Service;
 
-use crate::{Cost, One, RateHandle, ResponseFuture};
+use crate::{Quota, Quotas, RateHandle, ResponseFuture, Settles};
 
 /// A service that is called at a rate. See [`RateLayer`](crate::RateLayer).
 #[derive(Clone)]
-pub struct Rate<S, C = One> {
+pub struct Rate<S, Q = Quota> {
     inner: S,
     door: Door,
-    cost: C,
+    quotas: Q,
 }
 
-impl<S, C> Rate<S, C> {
-    pub(crate) fn new(inner: S, door: Door, cost: C) -> Self {
-        Self { inner, door, cost }
+impl<S, Q> Rate<S, Q> {
+    pub(crate) fn new(inner: S, door: Door, quotas: Q) -> Self {
+        Self {
+            inner,
+            door,
+            quotas,
+        }
     }
 
     /// Watches and moves this rate while it runs.
@@ -31,15 +35,15 @@ impl<S, C> Rate<S, C> {
     }
 }
 
-impl<S, C, Request> Service<Request> for Rate<S, C>
+impl<S, Q, Request> Service<Request> for Rate<S, Q>
 where
     S: Service<Request> + Clone,
     S::Error: Into<BoxError>,
-    C: Cost<Request>,
+    Q: Quotas<Request> + Settles<S::Response>,
 {
-    type Response = S::Response;
+    type Response = Q::Response;
     type Error = Error;
-    type Future = ResponseFuture<S, Request>;
+    type Future = ResponseFuture<S, Request, Q>;
 
     /// Always ready: the future waits, not the service.
     #[inline]
@@ -51,12 +55,12 @@ where
     fn call(&mut self, request: Request) -> Self::Future {
         // The clone has not been polled: its readiness is polled in the future, once it may go.
         // Readiness of `self.inner` is never asked for.
-        let acquire = self.door.acquire(self.cost.cost(&request));
-        ResponseFuture::new(acquire, self.inner.clone(), request)
+        let acquire = self.quotas.acquire(&self.door, &request);
+        ResponseFuture::new(acquire, self.quotas.clone(), self.inner.clone(), request)
     }
 }
 
-impl<S: fmt::Debug, C> fmt::Debug for Rate<S, C> {
+impl<S: fmt::Debug, Q> fmt::Debug for Rate<S, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rate")
             .field("inner", &self.inner)

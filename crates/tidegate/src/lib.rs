@@ -37,7 +37,7 @@ pub use tidegate_control::{Aimd, AimdSettings, Bounds, Invalid, Pid, PidSettings
 pub use tidegate_core::{
     BoxError, Cause, Change, Controller, Error, Freshness, InvalidPace, Keyable, Observer, Outcome,
     Pace, Reason, Refused, RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, chain,
-    littles_law, per, per_hour, per_minute, per_second,
+    littles_law, per, per_hour, per_minute, per_second, strict,
 };
 pub use tidegate_feedback::{AdaptiveLayer, Feedback, FeedbackHandle, FeedbackLayer};
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
@@ -50,7 +50,7 @@ pub use tidegate_keyed::{
 };
 pub use tidegate_peek::PeekLayer;
 pub use tidegate_prober::{ProberHandle, ProberLayer};
-pub use tidegate_rate::{Cost, Rate, RateHandle, RateLayer};
+pub use tidegate_rate::{Charge, Cost, Costs, IntoQuota, Quota, Rate, RateHandle, RateLayer};
 #[cfg(feature = "report")]
 pub use tidegate_report::Report;
 pub use tidegate_retry::{

@@ -100,6 +100,7 @@ impl World {
         }
         let request = Request {
             cost,
+            costs: None,
             waker: Some(Waker::noop()),
             thread: false,
             until: u64::MAX,

@@ -58,6 +58,7 @@ impl Timed {
             .then(|| {
                 let request = Request {
                     cost: 1,
+                    costs: None,
                     waker: Some(Waker::noop()),
                     thread,
                     until: u64::MAX,

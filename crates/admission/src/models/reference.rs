@@ -64,6 +64,37 @@ impl Bucket {
     }
 }
 
+/// What happened to the bucket.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Pace(Pace, Option<u32>),
+    Take(usize, u32),
+    Give(u32),
+}
+
+/// The bucket after all that happened.
+fn replay(history: &[(u64, Event)]) -> Option<Bucket> {
+    history
+        .iter()
+        .fold(None, |bucket: Option<Bucket>, &(at, event)| {
+            let mut bucket = match (bucket, event) {
+                (Some(bucket), _) => bucket.at(at),
+                (None, Event::Pace(pace, _)) => Bucket { pace, level: 0, at },
+                (None, _) => return None,
+            };
+            match event {
+                Event::Pace(pace, level) => {
+                    bucket.pace = pace;
+                    bucket.level = level.map_or(bucket.level, |level| i128::from(level) * TOKEN);
+                }
+                Event::Take(_, cost) => bucket.take(cost),
+                Event::Give(cost) => bucket.level += i128::from(cost) * TOKEN,
+            }
+            bucket.level = bucket.level.min(bucket.pace.most());
+            Some(bucket)
+        })
+}
+
 impl Pace {
     fn most(self) -> i128 {
         i128::from(self.burst) * TOKEN
@@ -76,6 +107,9 @@ pub(super) struct Reference {
     pub(super) limit: usize,
     in_flight: usize,
     bucket: Option<Bucket>,
+    /// Since there was no pace, if a place that is not taken up is as if it had never been granted.
+    pub(super) exact: bool,
+    history: Vec<(u64, Event)>,
     queue: Vec<Waiter>,
     pub(super) pause_until: u64,
     pub(super) max_queue: usize,
@@ -93,6 +127,8 @@ impl Reference {
             limit,
             in_flight: 0,
             bucket: None,
+            exact: false,
+            history: Vec::new(),
             queue: Vec::new(),
             pause_until: 0,
             max_queue: usize::MAX,
@@ -202,7 +238,7 @@ impl Reference {
     pub(super) fn cancel(&mut self, id: usize) {
         if let Some(State::Granted { tokens }) = self.state(id) {
             self.in_flight -= 1;
-            self.refund(tokens);
+            self.take_back(id, tokens);
         }
         self.forget(id);
         self.let_in();
@@ -214,7 +250,7 @@ impl Reference {
         let was = std::mem::replace(&mut waiter.unwrap().state, State::PassedOver);
         if let State::Granted { tokens } = was {
             self.in_flight -= 1;
-            self.refund(tokens);
+            self.take_back(id, tokens);
         }
     }
 
@@ -244,6 +280,13 @@ impl Reference {
 
     /// `level`: how many tokens there are at the start of a pace, where there was none before.
     pub(super) fn set_pace(&mut self, pace: Option<(Pace, u32)>) {
+        match pace {
+            None => self.history.clear(),
+            Some((pace, level)) => {
+                let level = self.bucket.is_none().then_some(level);
+                self.history.push((self.now, Event::Pace(pace, level)));
+            }
+        }
         self.bucket = pace.map(|(pace, level)| Bucket {
             pace,
             level: match self.bucket {
@@ -333,6 +376,8 @@ impl Reference {
                     return;
                 }
                 bucket.take(cost);
+                self.history
+                    .push((self.now, Event::Take(self.queue[head].id, cost)));
                 tokens = cost;
             }
             self.in_flight += 1;
@@ -348,7 +393,20 @@ impl Reference {
         }
     }
 
+    /// What was granted is not taken up.
+    fn take_back(&mut self, id: usize, tokens: u32) {
+        if !self.exact {
+            return self.refund(tokens);
+        }
+        let of_it = |(_, event): &(u64, Event)| matches!(*event, Event::Take(of, _) if of == id);
+        if let Some(granted) = self.history.iter().rposition(of_it) {
+            self.history.remove(granted);
+            self.bucket = replay(&self.history).map(|bucket| bucket.at(self.now));
+        }
+    }
+
     fn refund(&mut self, tokens: u32) {
+        self.history.push((self.now, Event::Give(tokens)));
         if let Some(bucket) = self.bucket.as_mut() {
             *bucket = bucket.at(self.now);
             let level = bucket.level + i128::from(tokens) * TOKEN;

@@ -120,6 +120,18 @@ impl World {
         Self::of(Admission::uncounted(), usize::MAX)
     }
 
+    /// With all paces under the lock, and a second one that never binds.
+    fn metered(limit: usize) -> Self {
+        let admission = Admission::new(limit);
+        let never = per(1.0, Duration::from_nanos(1)).burst(u32::MAX);
+        let (number, effects) = admission.add_pace(never, || 0);
+        assert_eq!(number, Some(1));
+        effects.wake_all();
+        let mut world = Self::of(admission, limit);
+        world.reference.exact = true;
+        world
+    }
+
     fn of(admission: Admission<Std>, limit: usize) -> Self {
         Self {
             admission,
@@ -229,6 +241,7 @@ impl World {
         } else {
             let request = Request {
                 cost,
+                costs: None,
                 waker: may_wait.then_some(&waker),
                 thread: false,
                 until: u64::MAX,
@@ -302,9 +315,7 @@ impl World {
         }
         self.reference.leave(permit.id);
         if give_back {
-            let entry = Entry {
-                tokens: permit.tokens,
-            };
+            let entry = Entry::charged(permit.tokens);
             let effects = self.admission.give_back(entry, || self.now.get());
             self.apply(effects);
             self.reference.give_back(permit.tokens);
@@ -390,6 +401,14 @@ impl World {
             assert_eq!(word.in_flight(), 0, "nobody is counted");
         }
         assert_eq!(word.limit(), self.reference.limit, "limit");
+        let bills = self.admission.with_queue(|queue| {
+            let bills = queue.ring.bills.as_ref();
+            bills.map(|bills| bills.len())
+        });
+        assert!(
+            bills.is_none_or(|bills| bills <= self.waiting.len()),
+            "bills"
+        );
         assert_eq!(self.alarm, armed, "whoever armed it was told");
         if let Some(full) = self.reference.full() {
             let burst = self.admission.with_queue(|queue| queue.pace).unwrap();
@@ -436,7 +455,9 @@ impl World {
         }
         self.run(Op::EndPause);
         self.run(Op::Pace(None));
-        if !self.admission.word().counts() {
+        if self.admission.with_queue(|queue| queue.meters.is_some())
+            || !self.admission.word().counts()
+        {
             return;
         }
         let limit = self.admission.word().limit();
@@ -475,6 +496,19 @@ proptest! {
         ops in proptest::collection::vec(op(), 1..150),
     ) {
         let mut world = World::new(limit);
+        for op in ops {
+            world.run(op);
+            world.check();
+        }
+        world.end();
+    }
+
+    #[test]
+    fn with_several_paces_every_sequence_lets_in_the_same_at_the_same_moment_as_the_reference(
+        limit in 1..4_usize,
+        ops in proptest::collection::vec(op(), 1..150),
+    ) {
+        let mut world = World::metered(limit);
         for op in ops {
             world.run(op);
             world.check();

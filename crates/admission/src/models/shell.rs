@@ -83,6 +83,7 @@ impl<P: Primitives> Shell<P> {
     pub(super) fn try_acquire(self: &Arc<Self>, cost: u32) -> Option<Inside<P>> {
         let request = Request {
             cost,
+            costs: None,
             waker: None,
             thread: false,
             until: u64::MAX,
@@ -257,6 +258,7 @@ impl<P: Primitives> Future for Wait<P> {
             }
             let request = Request {
                 cost: this.cost,
+                costs: None,
                 waker: Some(context.waker()),
                 thread: this.thread,
                 until: u64::MAX,

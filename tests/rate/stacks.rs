@@ -1,0 +1,101 @@
+//! Gate and rate on one door, and as two layers: what is left of the two promises after a stall.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+use futures_util::future::join_all;
+use tidegate::{GateLayer, RateLayer, Units, per_second};
+use tokio::time::sleep_until;
+use tower::{Layer, Service, ServiceExt, service_fn};
+
+use crate::Sends;
+
+/// What the upstream saw: the most at once, and the most that came in 100 ms.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    at_once: usize,
+    in_100_ms: u64,
+}
+
+/// An upstream that stalls for its first 10 seconds and then takes 10 ms, under a limit of 100 and 20
+/// a second, which 300 requests want to pass.
+async fn after_a_stall<S, L>(stack: impl FnOnce(Upstream) -> L) -> Seen
+where
+    S: Send,
+    L: Service<u32, Response = S, Future: Send> + Clone,
+    L::Error: std::fmt::Debug,
+{
+    let upstream = Upstream {
+        sends: Sends::new(),
+        inside: Arc::default(),
+        most: Arc::default(),
+    };
+    let service = stack(upstream.clone());
+    let calls = join_all((0..300).map(|_| service.clone().oneshot(1))).await;
+    assert!(calls.iter().all(Result::is_ok));
+    Seen {
+        at_once: upstream.most.load(SeqCst),
+        in_100_ms: upstream.sends.most_in(100.ms()),
+    }
+}
+
+#[derive(Clone)]
+struct Upstream {
+    sends: Sends,
+    inside: Arc<AtomicUsize>,
+    most: Arc<AtomicUsize>,
+}
+
+impl Upstream {
+    fn service(
+        self,
+    ) -> impl Service<u32, Response = (), Error = io::Error, Future: Send> + Clone + Send {
+        let recorded = self.sends.service();
+        service_fn(move |cost| {
+            let (recorded, this) = (recorded.clone(), self.clone());
+            async move {
+                recorded.oneshot(cost).await?;
+                let inside = this.inside.fetch_add(1, SeqCst) + 1;
+                this.most.fetch_max(inside, SeqCst);
+                let stalls = this.sends.origin + 10.s();
+                sleep_until(stalls.max(crate::support::now() + 10.ms())).await;
+                this.inside.fetch_sub(1, SeqCst);
+                Ok(())
+            }
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_door_keeps_both_promises_and_two_layers_keep_one() {
+    let pace = per_second(20.0);
+    let one_door = after_a_stall(|upstream| {
+        let gate = GateLayer::new(100).hold_head().pace(pace);
+        gate.layer(upstream.service())
+    });
+    let kept = Seen {
+        at_once: 100,
+        in_100_ms: 2,
+    };
+    assert_eq!(one_door.await, kept);
+    // What passed the rate while the gate was shut goes at once when it opens.
+    let rate_outside = after_a_stall(|upstream| {
+        let gate = GateLayer::new(100).hold_head();
+        RateLayer::new(pace).layer(gate.layer(upstream.service()))
+    });
+    let seen = rate_outside.await;
+    assert_eq!(seen.at_once, 100);
+    assert!(seen.in_100_ms >= 100, "{seen:?}");
+    // Inside, both hold at the upstream, but who waits for the rate has a slot.
+    let rate = RateLayer::new(pace);
+    let gate = GateLayer::new(100).hold_head();
+    let (waits, slots) = (rate.handle(), gate.handle());
+    let rate_inside = after_a_stall(|upstream| gate.layer(rate.layer(upstream.service())));
+    let watch = async {
+        tokio::time::sleep(1.s()).await;
+        assert_eq!((slots.in_flight(), waits.waiting()), (100, 79));
+    };
+    let (seen, ()) = tokio::join!(rate_inside, watch);
+    assert_eq!(seen, kept);
+}
