@@ -191,13 +191,20 @@ impl History {
     /// Nanoseconds since the origin; what came before the first event came with it.
     fn since(&mut self, now: Instant) -> u64 {
         let origin = *self.origin.get_or_insert(now);
-        now.saturating_duration_since(origin).as_nanos() as u64
+        let since = now.saturating_duration_since(origin);
+        // Enough for 584 years, and without a division of 128 bits.
+        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
 
     /// Of the interval of that moment, which is there then.
     fn index(&mut self, now: Instant) -> usize {
         let since = self.since(now);
         self.last = self.last.max(since);
+        // Mostly it is the last one.
+        let begin = (self.used as u64).wrapping_sub(1).wrapping_mul(self.length);
+        if self.used > 0 && since.wrapping_sub(begin) < self.length {
+            return self.used - 1;
+        }
         while since / self.length >= MOST {
             self.halve();
         }
@@ -239,5 +246,159 @@ fn seen(snapshot: &Snapshot) -> Setting {
         limit: snapshot.limit as f64,
         pace: snapshot.pace,
         pause_until: snapshot.pause_until,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate_core::{Outcome, per_second};
+
+    #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
+    fn origin() -> Instant {
+        Instant::now()
+    }
+
+    fn success(started: Instant) -> Sample {
+        Sample {
+            started,
+            latency: Some(Duration::from_millis(20)),
+            in_flight_at_start: 3,
+            in_flight: 3,
+            outcome: Outcome::Success,
+            retry_after: None,
+        }
+    }
+
+    fn change(from: f64, to: f64) -> Change {
+        Change {
+            from: Setting::limit(from),
+            to: Setting::limit(to),
+            reason: Reason::Starting,
+        }
+    }
+
+    #[test]
+    fn a_run_of_any_length_has_no_more_than_400_intervals_and_loses_no_answer() {
+        let (mut history, origin) = (History::default(), origin());
+        for answer in 0..100_000 {
+            let now = origin + Duration::from_millis(answer * answer / 1_000);
+            history.sample(now, &success(now));
+            assert!(history.used as u64 <= MOST);
+        }
+        assert_eq!(history.elapsed(), Duration::from_millis(9_999_800));
+        assert_eq!(history.length(), Duration::from_millis(10 << 12));
+        assert_eq!(history.used, 245);
+        let run = history.spans(Duration::MAX).pop().unwrap();
+        assert_eq!(run.counts().successes, 100_000);
+        assert_eq!(run.interval.latency(0.5), run.interval.latency(1.0));
+    }
+
+    #[test]
+    fn intervals_that_were_used_before_begin_empty() {
+        let (mut history, origin) = (History::default(), origin());
+        for answer in 0..=400 {
+            let now = origin + Duration::from_millis(10 * answer);
+            history.sample(now, &success(now));
+        }
+        let counts: Vec<u32> = history
+            .spans(Duration::ZERO)
+            .iter()
+            .map(|span| span.counts().successes)
+            .collect();
+        assert_eq!(counts, [[2; 200].as_slice(), &[1]].concat());
+    }
+
+    #[test]
+    fn an_answer_that_comes_late_counts_where_it_belongs() {
+        let (mut history, origin) = (History::default(), origin());
+        for millis in [0, 25, 5] {
+            let now = origin + Duration::from_millis(millis);
+            history.sample(now, &success(now));
+        }
+        let spans = history.spans(Duration::ZERO);
+        let counts = [0, 1, 2].map(|index| spans[index].counts().successes);
+        assert_eq!(counts, [2, 0, 1]);
+        assert_eq!(history.elapsed(), Duration::from_millis(25));
+    }
+
+    #[test]
+    fn a_limit_holds_until_it_moves_and_was_there_before_the_first_move() {
+        let (mut history, origin) = (History::default(), origin());
+        history.sample(origin, &success(origin));
+        history.change(origin + Duration::from_millis(35), &change(8.5, 4.25));
+        let spans = history.spans(Duration::ZERO);
+        let states = [0, 1, 2, 3].map(|index| spans[index].counts().state);
+        let limits = [8.5, 8.5, 8.5, 4.25];
+        assert_eq!(states, limits.map(|limit| State { limit, pace: None }));
+        let last = spans[3].counts();
+        assert_eq!((last.least_limit, last.greatest_limit), (4.25, 8.5));
+        assert_eq!(last.changes, 1);
+    }
+
+    #[test]
+    fn a_pause_is_seen_in_each_interval_that_it_reaches() {
+        let (mut history, origin) = (History::default(), origin());
+        let mut pause = change(8.0, 8.0);
+        pause.to.pause_until = Some(origin + Duration::from_millis(25));
+        history.change(origin, &pause);
+        let now = origin + Duration::from_millis(45);
+        history.sample(now, &success(now));
+        let paused: Vec<bool> = history
+            .spans(Duration::ZERO)
+            .iter()
+            .map(|span| span.counts().paused)
+            .collect();
+        assert_eq!(paused, [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn where_no_law_speaks_what_is_seen_moved_was_moved_by_hand() {
+        let (mut history, origin) = (History::default(), origin());
+        let mut snapshot = Snapshot::new(10);
+        history.begin(&snapshot);
+        history.look(origin, &snapshot);
+        snapshot.limit = 4;
+        snapshot.waiting = 7;
+        snapshot.pace = Some(per_second(5.0));
+        history.look(origin + Duration::from_millis(10), &snapshot);
+        let [moved] = history.moves().iter().collect::<Vec<_>>()[..] else {
+            panic!("one move");
+        };
+        assert_eq!(moved.change.reason, Reason::Manual);
+        assert_eq!(moved.change.from, Setting::limit(10.0));
+        assert_eq!(moved.change.to, seen(&snapshot));
+        let spans = history.spans(Duration::ZERO);
+        assert_eq!(spans[0].counts().waiting, Some(0));
+        assert_eq!(spans[1].counts().waiting, Some(7));
+        assert_eq!(spans[1].counts().state, State::from(&seen(&snapshot)));
+    }
+
+    #[test]
+    fn what_a_door_shows_does_not_round_what_a_law_says_unless_it_is_frozen() {
+        let (mut history, origin) = (History::default(), origin());
+        history.change(origin, &change(8.0, 8.75));
+        let mut snapshot = Snapshot::new(8);
+        history.look(origin, &snapshot);
+        assert_eq!(history.setting, Setting::limit(8.75));
+
+        snapshot.limit = 3;
+        history.look(origin, &snapshot);
+        assert_eq!(history.setting, Setting::limit(8.75));
+
+        snapshot.frozen = true;
+        history.look(origin, &snapshot);
+        assert_eq!(history.setting, Setting::limit(3.0));
+        assert_eq!(history.moves().iter().count(), 2);
+    }
+
+    #[test]
+    fn a_pace_of_the_users_stays_when_a_law_moves_the_limit_alone() {
+        let (mut history, origin) = (History::default(), origin());
+        let mut snapshot = Snapshot::new(8);
+        snapshot.pace = Some(per_second(50.0));
+        history.begin(&snapshot);
+        history.change(origin, &change(8.0, 9.0));
+        assert_eq!(history.setting.pace, Some(per_second(50.0)));
     }
 }

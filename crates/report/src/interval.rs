@@ -37,7 +37,8 @@ impl Interval {
     pub(crate) fn sample(&mut self, sample: &Sample) {
         self.counts.sample(sample);
         if let (true, Some(latency)) = (sample.outcome.is_success(), sample.latency) {
-            let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+            let micros = latency.as_secs().saturating_mul(1_000_000);
+            let micros = micros.saturating_add(latency.subsec_micros().into());
             self.latencies.saturating_record(micros);
         }
     }

@@ -178,3 +178,69 @@ fn weightiest(moves: &[Move], most: usize) -> (Vec<Move>, u64) {
     kept.sort_by_key(|kept| kept.at);
     (kept, left_out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tidegate_core::Reason;
+
+    fn step(from: f64, to: f64, reason: Reason) -> Change {
+        Change {
+            from: Setting::limit(from),
+            to: Setting::limit(to),
+            reason,
+        }
+    }
+
+    #[test]
+    fn of_too_many_the_heavy_ones_stay_wherever_they_are_and_the_others_are_counted() {
+        let mut moves = Moves::default();
+        let changes = 100_000;
+        for turn in 0..changes {
+            let at = Duration::from_millis(turn);
+            let change = match turn {
+                700 | 60_000 => step(64.0, 4.0, Reason::Dead { overloads: 9 }),
+                turn if turn % 2 == 0 => step(32.0, 33.0, Reason::Starting),
+                _ => step(33.0, 32.0, Reason::Manual),
+            };
+            moves.push(at, change);
+        }
+        assert!(moves.iter().count() <= MOST);
+        let heavy: Vec<u128> = moves
+            .iter()
+            .filter(|kept| kept.change.reason == Reason::Dead { overloads: 9 })
+            .map(|kept| kept.at.as_millis())
+            .collect();
+        assert_eq!(heavy, [700, 60_000]);
+        let kept: u64 = moves.iter().map(|kept| u64::from(kept.steps)).sum();
+        assert_eq!(kept + moves.left_out(), changes);
+        let first_half = moves.iter().filter(|kept| kept.at.as_secs() < 50).count();
+        assert!(first_half > MOST / 8, "{first_half}");
+    }
+
+    #[test]
+    fn steps_of_a_climb_become_fewer_before_any_is_lost() {
+        let mut moves = Moves::default();
+        for turn in 0..1_000_u32 {
+            let from = f64::from(turn + 1);
+            let change = step(from, from + 1.0, Reason::Starting);
+            moves.push(Duration::from_millis(turn.into()), change);
+        }
+        assert_eq!(moves.left_out(), 0);
+        let whole: Vec<Move> = runs(moves.iter(), u32::MAX);
+        assert_eq!(whole.len(), 1);
+        assert_eq!(whole[0].change, step(1.0, 1_001.0, Reason::Starting));
+        assert_eq!(whole[0].steps, 1_000);
+    }
+
+    #[test]
+    fn what_comes_late_is_in_its_place() {
+        let mut moves = Moves::default();
+        for millis in [5, 9, 7] {
+            let at = Duration::from_millis(millis);
+            moves.push(at, step(1.0, 2.0, Reason::Starting));
+        }
+        let order: Vec<u128> = moves.iter().map(|it| it.at.as_millis()).collect();
+        assert_eq!(order, [5, 7, 9]);
+    }
+}

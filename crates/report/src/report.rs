@@ -85,7 +85,7 @@ impl Report {
     /// stretch with more than two such shows between which limits it swung, how often it moved, and the
     /// reason that mattered most.
     pub fn table(&self) -> String {
-        table::table(&self.history())
+        table::table(&self.history(), self.title.as_deref())
     }
 
     /// The run as one SVG: limit and in flight, answers per second, the share that failed, latency,

@@ -56,3 +56,57 @@ pub(crate) fn net(moves: &[Move]) -> Option<Move> {
         .fold(0, |steps, it| it.steps.saturating_add(steps));
     Some(net)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tidegate_core::Setting;
+
+    use super::*;
+
+    const PROBED: Reason = Reason::Probed {
+        base: Duration::from_millis(10),
+    };
+
+    fn moves(steps: &[(f64, f64, Reason)]) -> Vec<Move> {
+        let steps = (0..).zip(steps);
+        let moves = steps.map(|(second, (from, to, reason))| {
+            let (from, to, reason) = (Setting::limit(*from), Setting::limit(*to), *reason);
+            Move::new(Duration::from_secs(second), Change { from, to, reason })
+        });
+        moves.collect()
+    }
+
+    #[test]
+    fn a_probe_is_one_move_from_before_to_after_it() {
+        let all = moves(&[
+            (20.0, 21.0, Reason::Starting),
+            (21.0, 10.0, Reason::Probing),
+            (10.0, 5.0, Reason::Probing),
+            (5.0, 22.0, PROBED),
+        ]);
+        let whole = without_probes(&all);
+        assert_eq!(whole.len(), 2);
+        assert_eq!(whole[1].at, Duration::from_secs(1));
+        let change = Change {
+            from: Setting::limit(21.0),
+            to: Setting::limit(22.0),
+            reason: PROBED,
+        };
+        assert_eq!(whole[1].change, change);
+    }
+
+    #[test]
+    fn in_all_it_moved_for_what_mattered_most_in_that_direction() {
+        let all = moves(&[
+            (20.0, 40.0, Reason::Starting),
+            (40.0, 10.0, Reason::Dead { overloads: 5 }),
+            (10.0, 9.0, Reason::Manual),
+        ]);
+        let net = net(&all).unwrap();
+        assert_eq!((net.change.from.limit, net.change.to.limit), (20.0, 9.0));
+        assert_eq!(net.change.reason, Reason::Dead { overloads: 5 });
+        assert_eq!((net.at, net.steps), (Duration::from_secs(1), 3));
+    }
+}

@@ -21,8 +21,9 @@ const BEFORE: usize = 33;
 const ADJUSTED: usize = 16;
 const WHY: usize = 48;
 
-pub(crate) fn table(history: &History) -> String {
-    let mut text = words::summary(history);
+pub(crate) fn table(history: &History, title: Option<&str>) -> String {
+    let mut text = title.map_or_else(String::new, |title| format!("{title}\n"));
+    text += &words::summary(history);
     let width = time::round(history.length().max(history.elapsed() / ROWS));
     let spans = history.spans(width);
     if spans.is_empty() {

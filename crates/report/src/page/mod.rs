@@ -59,7 +59,7 @@ pub(crate) fn page(history: &History, title: Option<&str>) -> String {
          <div id=\"tip\" role=\"status\" hidden></div>\n</main>\n\
          <script type=\"application/json\" id=\"moments\">{}</script>\n\
          <script>{}</script>\n</body>\n</html>\n",
-        escape(&table::table(history)),
+        escape(&table::table(history, title)),
         moments(history),
         include_str!("page.js"),
     );

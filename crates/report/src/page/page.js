@@ -8,7 +8,7 @@ const add = (kind, text) => {
   element.textContent = text;
   tip.append(element);
 };
-// The pairs after the numbers are moves: their names begin with an arrow, or say what else moved.
+/* The pairs that are not among these are moves. */
 const NUMBERS = new Set(["limit", "in flight", "waiting", "succeeded", "throttled", "unavailable", "timed out",
   "no connection", "failed", "not counted", "share failed", "median", "p99", "pace", "pause"]);
 const fill = (pairs) => {
