@@ -1,0 +1,117 @@
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Builder, Scope};
+
+use tidegate_core::Error;
+
+use crate::blocking::Batch;
+use crate::blocking::run::{Run, Turn};
+use crate::clock::now;
+use crate::finish::{Finish, IntoFinish};
+use crate::job::Begun;
+use crate::panicked::Panicked;
+use crate::progress::PERIOD;
+use crate::summary::Summary;
+use crate::told::Told;
+
+/// Many requests, and what a try of each is: to be [run](Self::run).
+#[must_use = "nothing is done before it is run"]
+pub struct Each<I: Iterator, F> {
+    batch: Batch<I>,
+    each: F,
+}
+
+impl<I: Iterator, F> Each<I, F> {
+    pub(crate) fn new(batch: Batch<I>, each: F) -> Self {
+        Self { batch, each }
+    }
+
+    /// Runs to the end, on this thread and others, and tells what became of it.
+    ///
+    /// # Panics
+    ///
+    /// If the input does.
+    pub fn run<V>(self) -> Summary
+    where
+        I: Send,
+        I::Item: Send,
+        F: Fn(usize, I::Item) -> V + Sync,
+        V: IntoFinish,
+    {
+        let threads = Threads {
+            run: Mutex::new(Run::new(self.batch)),
+            ended: Condvar::new(),
+            each: self.each,
+        };
+        thread::scope(|scope| threads.work(scope));
+        let run = threads.run.into_inner();
+        run.unwrap_or_else(PoisonError::into_inner).into_summary()
+    }
+}
+
+/// What the threads share.
+struct Threads<I: Iterator, F> {
+    run: Mutex<Run<I>>,
+    ended: Condvar,
+    each: F,
+}
+
+impl<I, F, V> Threads<I, F>
+where
+    I: Iterator + Send,
+    I::Item: Send,
+    F: Fn(usize, I::Item) -> V + Sync,
+    V: IntoFinish,
+{
+    /// One thread's part. Whoever takes a request while all are busy has another thread look for more.
+    fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        let mut run = self.lock();
+        loop {
+            match run.turn() {
+                Turn::Try(request, begun) => {
+                    if run.wants_another() {
+                        let another = Builder::new().spawn_scoped(scope, || self.work(scope));
+                        if another.is_err() {
+                            run.without_another();
+                        }
+                    }
+                    drop(run);
+                    let told = self.attempt(request, &begun);
+                    run = self.lock();
+                    run.end(begun, told);
+                    self.ended.notify_all();
+                }
+                Turn::Wait => {
+                    let waited = self.ended.wait_timeout(run, PERIOD);
+                    (run, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                }
+                Turn::Over => return,
+            }
+        }
+    }
+
+    fn attempt(&self, request: I::Item, begun: &Begun<I::Item>) -> Told<V::Value> {
+        let started = now();
+        let each = || (self.each)(begun.index, request).into_finish();
+        match catch_unwind(AssertUnwindSafe(each)) {
+            Ok(finish) => Told {
+                latency: now() - started,
+                ..Told::failed(finish)
+            },
+            Err(panic) => Told::failed(Finish::Failed(Error::service(Panicked::new(&*panic)))),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Run<I>> {
+        self.run.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<I: Iterator, F> fmt::Debug for Each<I, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Each")
+            .field("batch", &self.batch)
+            .finish_non_exhaustive()
+    }
+}

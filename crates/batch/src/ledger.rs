@@ -1,0 +1,114 @@
+use tidegate_core::{Error, Refused};
+
+use crate::checkpoint::Checkpoint;
+use crate::ended::Ended;
+use crate::finish::Finish;
+use crate::job::{Begun, Job};
+use crate::journal::Journal;
+use crate::numbers::Numbers;
+use crate::stopped::Stopped;
+use crate::tally::Tally;
+use crate::told::Told;
+
+/// What becomes of each try: counted, written down, and whether the run goes on.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    pub(crate) tally: Tally,
+    pub(crate) stopped: Option<Stopped>,
+    journal: Option<Journal>,
+    stop_at_first_failure: bool,
+}
+
+/// A try that ended.
+pub(crate) enum Next<R, T> {
+    Ended(Ended<T>),
+    Again(Job<R>),
+}
+
+impl Ledger {
+    pub(crate) fn new(stop_at_first_failure: bool) -> Self {
+        Self {
+            tally: Tally::new(),
+            stopped: None,
+            journal: None,
+            stop_at_first_failure,
+        }
+    }
+
+    /// Reads what is done; a file that cannot be used stops the run.
+    pub(crate) fn open(
+        &mut self,
+        checkpoint: Option<Checkpoint>,
+        requests: Option<usize>,
+    ) -> Numbers {
+        match checkpoint.map(|checkpoint| Journal::open(checkpoint, requests)) {
+            None => Numbers::default(),
+            Some(Ok((done, journal))) => {
+                self.journal = Some(journal);
+                Numbers::new(done)
+            }
+            Some(Err(error)) => {
+                self.stop(Stopped::Checkpoint(error));
+                Numbers::default()
+            }
+        }
+    }
+
+    /// The first reason is kept.
+    pub(crate) fn stop(&mut self, why: Stopped) {
+        self.stopped.get_or_insert(why);
+    }
+
+    pub(crate) fn end<R, T>(&mut self, begun: Begun<R>, told: Told<T>) -> Next<R, T> {
+        let (index, tries) = (begun.index, begun.tries);
+        let result = match told.finish {
+            Finish::Done(value) => {
+                self.tally.try_succeeded(told.latency);
+                self.write_down(index);
+                Ok(value)
+            }
+            Finish::Again(error) => {
+                let refused = self.failed_try(told.refused.as_ref(), &error);
+                match begun.again() {
+                    Some(job) => return Next::Again(job),
+                    None => Err(self.failed(index, refused, error)),
+                }
+            }
+            Finish::Failed(error) => {
+                let refused = self.failed_try(told.refused.as_ref(), &error);
+                Err(self.failed(index, refused, error))
+            }
+        };
+        Next::Ended(Ended {
+            index,
+            tries,
+            result,
+        })
+    }
+
+    /// Whether it was refused.
+    fn failed_try(&mut self, refused: Option<&Refused>, error: &Error) -> bool {
+        let refused = refused.or_else(|| error.refused());
+        self.tally.try_failed(refused);
+        refused.is_some()
+    }
+
+    fn failed(&mut self, index: usize, refused: bool, error: Error) -> Error {
+        self.tally.failed(index, refused, &error);
+        if self.stop_at_first_failure {
+            self.stop(Stopped::FirstFailure);
+        }
+        error
+    }
+
+    /// After the first write that fails the file ends with what may be half a line: nothing is added.
+    fn write_down(&mut self, index: usize) {
+        let Some(journal) = &mut self.journal else {
+            return;
+        };
+        if let Err(error) = journal.add(index) {
+            self.journal = None;
+            self.stop(Stopped::Checkpoint(error));
+        }
+    }
+}

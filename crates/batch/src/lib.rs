@@ -1,0 +1,94 @@
+//! Drives many requests through a tower `Service`, in bounded memory.
+//!
+//! ```
+//! use tidegate_batch::Batch;
+//! use tower::service_fn;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let stack = service_fn(|n: u32| async move { n.checked_mul(n).ok_or("too large") });
+//!
+//! let summary = Batch::new(stack, [1, 2, 70_000])
+//!     .each(|index, square| async move {
+//!         println!("{index}: {}", square?);
+//!         Ok::<_, tidegate_core::Error>(())
+//!     })
+//!     .run()
+//!     .await;
+//!
+//! assert_eq!((summary.counts.succeeded, summary.counts.failed), (2, 1));
+//! assert_eq!(summary.first_failure.as_ref().unwrap().0, 2);
+//! # }
+//! ```
+//!
+//! The input is an iterator or a [stream](Batch::stream), and is asked for a request only when there is
+//! room for it: as many as the limit of a [steered](Batch::steer) layer lets through, and a few more. The
+//! closure sees each answer in the task of its request, and reads its body there. Its results can be
+//! [taken](Each::results) as a stream too, as they end or [in order](Batch::in_order).
+//!
+//! # What is a success
+//!
+//! What the closure says: the [`Ok`](IntoFinish) or the [`Finish::Done`] of its last try. It is given what
+//! the stack answered, errors included. A request that failed at last, when a layer had refused to send
+//! it, counts as refused, by whatever error the closure says so; any other failure, a panic too, counts as
+//! failed. None of this is what a law hears: that is the classifier's.
+//!
+//! # What is kept when it ends early
+//!
+//! [`until`](Batch::until) and [`stop_at_first_failure`](Batch::stop_at_first_failure) let what is under way
+//! end; the [`Summary`] has what is left. A run that is dropped ends what is under way at once. With a
+//! [`Checkpoint`] the next run goes on where this one ended, however it ended.
+//!
+//! # For threads
+//!
+//! [`blocking`] does the same for clients that block. [`Cores`] is for work that keeps a core busy.
+
+#[cfg(feature = "indicatif")]
+mod bar;
+mod batch;
+pub mod blocking;
+mod checkpoint;
+mod clock;
+mod cores;
+mod counts;
+mod each;
+mod ended;
+mod finish;
+mod job;
+mod journal;
+mod ledger;
+mod left;
+mod moment;
+mod numbers;
+mod outbox;
+mod panicked;
+mod progress;
+mod queue;
+mod refusals;
+mod results;
+mod settings;
+mod stopped;
+mod summary;
+mod tail;
+mod tally;
+mod told;
+mod tries;
+mod window;
+
+#[cfg(feature = "indicatif")]
+pub use bar::Bar;
+pub use batch::Batch;
+pub use checkpoint::{Checkpoint, CheckpointError};
+pub use cores::Cores;
+pub use counts::Counts;
+pub use each::Each;
+pub use ended::Ended;
+pub use finish::{Finish, IntoFinish};
+pub use left::Left;
+pub use moment::Moment;
+pub use panicked::Panicked;
+pub use progress::Progress;
+pub use refusals::Refusals;
+pub use results::Results;
+pub use stopped::Stopped;
+pub use summary::Summary;

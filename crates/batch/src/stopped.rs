@@ -1,0 +1,28 @@
+use std::fmt;
+
+use crate::CheckpointError;
+
+/// Why a run ended before its input did.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// What it was to run until came.
+    Cancelled,
+    /// A request failed for good, and the run was to stop at the first one.
+    FirstFailure,
+    /// The checkpoint could not be opened, in which case nothing was sent, or not be written.
+    Checkpoint(CheckpointError),
+    /// The results were not taken to their end.
+    Dropped,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Cancelled => f.write_str("cancelled"),
+            Self::FirstFailure => f.write_str("stopped at the first failure"),
+            Self::Checkpoint(error) => write!(f, "stopped: {error}"),
+            Self::Dropped => f.write_str("not taken to the end"),
+        }
+    }
+}

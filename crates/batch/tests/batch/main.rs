@@ -1,0 +1,11 @@
+//! Runs of a batch, in paused time where time matters.
+
+mod checkpoints;
+mod counts;
+mod ends;
+mod inputs;
+mod killed;
+mod order;
+mod support;
+mod threads;
+mod windows;
