@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use http::StatusCode;
 use tidegate::{
-    AttemptTimedOut, Cause, GateLayer, GaveUp, GaveUpReason, Jitter, Outcome, RetryLayer, Units,
-    errors,
+    AttemptTimedOut, Budget, Cause, GateLayer, GaveUp, GaveUpReason, Jitter, Outcome, RetryLayer,
+    Units, errors,
 };
 use tidegate_testkit::{Fault, Fixed, Response, Upstream};
 use tower::{ServiceBuilder, ServiceExt};
@@ -125,8 +125,10 @@ async fn reading_the_rest_of_a_failure_ends_at_the_deadline() {
     let stalls = Response::new(503).chunk("busy").pause(3_600.s());
     let upstream = answers([Response::new(503).after(950.ms()), stalls]).start_in_process();
     let retry = RetryLayer::exponential(10.ms()..10.ms()).jitter(Jitter::None);
+    let budget = Budget::new(10.0).reserve(0.0);
+    let retry = retry.deadline(1.s()).budget(budget.clone());
     let started = now();
-    let answer = over(&retry.deadline(1.s()), &upstream).oneshot(get()).await;
+    let answer = over(&retry, &upstream).oneshot(get()).await;
     assert_eq!(now() - started, 1.s());
     assert_eq!(arrivals(&upstream), [0.ms(), 960.ms()]);
     let gave_up = answer.as_ref().unwrap_err().find::<GaveUp>().unwrap();
@@ -134,6 +136,8 @@ async fn reading_the_rest_of_a_failure_ends_at_the_deadline() {
         (gave_up.attempts, gave_up.status),
         (2, Some(StatusCode::SERVICE_UNAVAILABLE))
     );
+    // Of ten one was spent, the other was given back; and a second has passed.
+    assert_eq!(budget.left().to_string(), "8.1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -147,7 +151,7 @@ async fn whatever_chance_says_nothing_is_sent_at_the_deadline_or_later() {
         .start_in_process();
     let retry = RetryLayer::exponential(10.ms()..1.s()).attempts(100);
     let retry = retry.attempt_timeout(300.ms()).deadline(2.s());
-    let retry = retry.budget(tidegate::Budget::new(10.0).reserve(1e6));
+    let retry = retry.budget(Budget::new(10.0).reserve(1e6));
     let started = now();
     let stack = ServiceBuilder::new()
         .layer(retry)

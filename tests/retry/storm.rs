@@ -54,34 +54,34 @@ fn upstream() -> Upstream {
     upstream.log(1_000_000).start_in_process()
 }
 
-async fn storm(upstream: &Upstream, send: Send) -> Outcome {
+async fn storm(upstream: &Upstream, before: Duration, send: Send) -> Outcome {
     let started = now();
-    let total = (BEFORE + OUTAGE + AFTER).as_secs() * PER_SECOND;
+    let total = (before + OUTAGE + AFTER).as_secs() * PER_SECOND;
     let mut calls = JoinSet::new();
     for nth in 0..total {
         let begins = Duration::from_secs(1) * nth as u32 / PER_SECOND as u32;
         sleep_until(started + begins).await;
-        if begins == BEFORE {
+        if begins == before {
             upstream.set_capacity(0.0);
         }
-        if begins == BEFORE + OUTAGE {
+        if begins == before + OUTAGE {
             upstream.set_capacity(1.0);
         }
         let call = send();
         calls.spawn(async move { (begins.as_secs() as usize, call.await) });
     }
-    let mut succeeded = vec![0; (BEFORE + OUTAGE + AFTER).as_secs() as usize];
+    let mut succeeded = vec![0; (before + OUTAGE + AFTER).as_secs() as usize];
     while let Some(ended) = calls.join_next().await {
         let (second, success) = ended.unwrap();
         succeeded[second] += usize::from(success);
     }
-    outcome(&arrivals(upstream), &succeeded)
+    outcome(before, &arrivals(upstream), &succeeded)
 }
 
-fn outcome(arrivals: &[Duration], succeeded: &[usize]) -> Outcome {
+fn outcome(before: Duration, arrivals: &[Duration], succeeded: &[usize]) -> Outcome {
     let (begin, end) = (
-        BEFORE.as_secs() as usize,
-        (BEFORE + OUTAGE).as_secs() as usize,
+        before.as_secs() as usize,
+        (before + OUTAGE).as_secs() as usize,
     );
     let mut per_second = vec![0; end + AFTER.as_secs() as usize + 60];
     arrivals
@@ -210,7 +210,7 @@ fn reqwest_retry(direct: Direct) -> Send {
 
 async fn row(table: &mut String, name: &str, stack: impl Fn(Direct) -> Send) -> Outcome {
     let upstream = upstream();
-    let outcome = storm(&upstream, stack(upstream.direct())).await;
+    let outcome = storm(&upstream, BEFORE, stack(upstream.direct())).await;
     let Outcome {
         extra,
         extra_later,
@@ -263,4 +263,16 @@ async fn an_outage_costs_the_budget_and_no_more() -> Result<(), Infallible> {
         assert!(outcome.recovered_after <= 5, "{outcome:?}");
     }
     Ok(())
+}
+
+/// Nothing was saved before: a fifth of the requests, ten seconds of the reserve, and what came back of it.
+#[tokio::test(start_paused = true)]
+async fn an_outage_from_the_first_request_on_costs_the_share_and_the_reserve() {
+    let upstream = upstream();
+    let outcome = storm(&upstream, Duration::ZERO, ours(upstream.direct())).await;
+    let originals = (PER_SECOND * OUTAGE.as_secs()) as f64;
+    let most = 0.2 * originals + 10.0 * (10.0 + OUTAGE.as_secs() as f64);
+    let extra = outcome.extra * originals;
+    assert!(extra <= most && extra > 0.2 * originals, "{extra}");
+    assert!(outcome.recovered_after <= 5, "{outcome:?}");
 }

@@ -44,7 +44,8 @@ const SHOULD_RETRY: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
 const EXHAUSTED: [&[u8]; 2] = [b"insufficient_quota", b"billing_hard_limit_reached"];
 
 impl<C> Settings<C> {
-    /// Whether doing it twice does no harm (RFC 9110 §9.2.2), or the service sees to that.
+    /// Whether doing it twice does no harm (RFC 9110 §9.2.2), or the service sees to that
+    /// (draft-ietf-httpapi-idempotency-key-header).
     pub(crate) fn may_repeat(&self, request: &impl RetryRequest) -> bool {
         let (method, headers) = (request.method(), request.headers());
         method.is_idempotent()
