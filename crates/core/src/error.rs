@@ -49,7 +49,7 @@ impl Error {
     /// use tidegate_core::Error;
     ///
     /// let error = Error::service(std::io::Error::other("reset"));
-    /// assert!(error.find::<std::io::Error>().is_some());
+    /// assert!(error.find::<io::Error>().is_some());
     /// ```
     pub fn find<E: StdError + 'static>(&self) -> Option<&E> {
         find(self)
@@ -193,7 +193,7 @@ mod tests {
         let error = Error::service(foreign);
         assert_eq!(error.refused(), Some(&refused()));
         assert!(error.find::<Wrapped>().is_some());
-        assert!(error.find::<std::io::Error>().is_none());
+        assert!(error.find::<io::Error>().is_none());
         assert_eq!(error.to_string(), "wrapped");
     }
 
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_chain_says_each_reason_once() {
-        let io = Error::service(Wrapped(std::io::Error::other("reset").into()));
+        let io = Error::service(Wrapped(io::Error::other("reset").into()));
         assert_eq!(io.source().unwrap().to_string(), "reset");
         assert!(Error::from(refused()).source().is_none());
     }
