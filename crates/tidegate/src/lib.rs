@@ -26,6 +26,10 @@ pub use client::Client;
 #[cfg(feature = "reqwest")]
 pub use send_with::{RequestBuilderExt, SendWith};
 pub use tidegate_admission::{Acquire, Door, LeasedPlace, Permit, Place};
+#[cfg(feature = "batch")]
+pub use tidegate_batch as batch;
+#[cfg(feature = "batch")]
+pub use tidegate_batch::Batch;
 pub use tidegate_body::HookedBody;
 #[cfg(feature = "tower-http")]
 pub use tidegate_classify::FromTowerHttp;
