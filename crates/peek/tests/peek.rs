@@ -10,7 +10,8 @@ use http::{HeaderMap, Request, Response};
 use http_body::Body;
 use http_body_util::channel::Channel;
 use http_body_util::{BodyExt, Full};
-use tidegate_classify::Peeked;
+use tidegate_classify::{Classify, HttpClassifier, Peeked, When};
+use tidegate_core::{Cause, Outcome};
 use tidegate_peek::{PeekLayer, PeekedBody};
 use tokio::time::advance;
 use tower::{Layer, ServiceExt, service_fn};
@@ -189,4 +190,51 @@ async fn an_error_within_the_first_bytes_is_the_callers() {
 #[expect(clippy::disallowed_methods, reason = "a test reads the paused clock")]
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
+}
+
+/// 403 that says which it is in its body alone: a limit, or no permission.
+#[tokio::test(start_paused = true)]
+async fn a_throttle_that_only_the_body_tells_is_classified_and_the_body_stays_whole() {
+    let classifier = HttpClassifier::default().body(|status, body| {
+        let says = body
+            .windows(20)
+            .any(|window| window == b"secondary rate limit");
+        (status == 403 && says).then_some(Outcome::Overload(Cause::Throttled))
+    });
+    let far = [&[b' '; 64 * 1024][..], b"secondary rate limit"].concat();
+    let cases = [
+        (Vec::new(), Outcome::Ignored),
+        (b"x".to_vec(), Outcome::Ignored),
+        (
+            br#"{"message":"secondary rate limit"}"#.to_vec(),
+            Outcome::Overload(Cause::Throttled),
+        ),
+        // Beyond the first bytes nobody looks, however long it is.
+        (far, Outcome::Ignored),
+        // Compressed, which is not looked into.
+        (vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0], Outcome::Ignored),
+    ];
+    for (body, outcome) in cases {
+        let sent = Bytes::from(body);
+        let stack = layer(4_096).layer(service_fn(|_: Request<()>| {
+            let body = Full::new(sent.clone());
+            async {
+                let head = Response::builder().status(403);
+                head.header("content-type", "application/json").body(body)
+            }
+        }));
+        let request = Request::new(());
+        let response = stack.oneshot(Request::new(())).await.unwrap();
+        let heard = heard(&classifier, &request, &response);
+        assert_eq!(heard, When::Now(outcome.into()), "{} bytes", sent.len());
+        assert_eq!(
+            response.into_body().collect().await.unwrap().to_bytes(),
+            sent
+        );
+    }
+}
+
+fn heard<Req, Res>(classifier: &impl Classify<Req, Res>, request: &Req, response: &Res) -> When {
+    let mut call = classifier.request(request);
+    classifier.response(&mut call, response)
 }
