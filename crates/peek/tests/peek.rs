@@ -201,7 +201,7 @@ async fn a_throttle_that_only_the_body_tells_is_classified_and_the_body_stays_wh
             .any(|window| window == b"secondary rate limit");
         (status == 403 && says).then_some(Outcome::Overload(Cause::Throttled))
     });
-    let far = [&[b' '; 64 * 1024][..], b"secondary rate limit"].concat();
+    let far = [&vec![b' '; 64 * 1024][..], b"secondary rate limit"].concat();
     let cases = [
         (Vec::new(), Outcome::Ignored),
         (b"x".to_vec(), Outcome::Ignored),
