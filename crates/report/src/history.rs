@@ -13,6 +13,9 @@ const MOST: u64 = 400;
 /// How long an interval is at first, in nanoseconds.
 const SHORTEST: u64 = 10_000_000;
 
+/// A millisecond.
+const MOMENT: u64 = 1_000_000;
+
 /// What happened, in bounded memory: intervals of equal length, and changes with their reasons.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
@@ -155,7 +158,8 @@ impl History {
                 Some(last) if last.from.as_nanos() as u64 == from => last.interval.add(interval),
                 _ => spans.push(Span {
                     from: Duration::from_nanos(from),
-                    until: Duration::from_nanos((from + width).min(self.last)),
+                    // A run of one moment is not without length.
+                    until: Duration::from_nanos((from + width).min(self.last.max(MOMENT))),
                     interval: interval.clone(),
                 }),
             }

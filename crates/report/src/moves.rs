@@ -11,6 +11,9 @@ const MOST: usize = 512;
 /// Into how many a run is divided, so that none of them loses all.
 const PARTS: u128 = 64;
 
+/// What a pause weighs.
+const PAUSE: f64 = 0.4;
+
 /// One change, or several of the same kind in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Move {
@@ -34,48 +37,48 @@ impl Move {
         }
     }
 
-    /// How much it matters, for those to leave out when there are too many: the limit counts by its
-    /// ratio, a pause or another pace as much as half or twice the limit.
+    /// How much it matters: by how many powers of 2 the limit or the pace moved; a pause as much as a
+    /// third more or less.
     pub(crate) fn weight(&self) -> f64 {
         self.weight.max(weight(&self.change))
     }
 
     /// Whether a program that uses whole limits would see it.
     pub(crate) fn is_visible(&self) -> bool {
-        let Change { from, to, .. } = &self.change;
-        whole(from.limit) != whole(to.limit) || self.paces() || self.pause().is_some()
+        self.limits() || self.paces() || self.pauses()
+    }
+
+    pub(crate) fn limits(&self) -> bool {
+        whole(self.change.from.limit) != whole(self.change.to.limit)
     }
 
     pub(crate) fn paces(&self) -> bool {
         self.change.from.pace != self.change.to.pace
     }
 
-    /// How long the pause is that begins or goes on with it.
-    pub(crate) fn pause(&self) -> Option<&Setting> {
-        let Change { from, to, .. } = &self.change;
-        (to.pause_until > from.pause_until).then_some(to)
+    /// Whether a pause begins or becomes longer.
+    pub(crate) fn pauses(&self) -> bool {
+        self.change.to.pause_until > self.change.from.pause_until
     }
 
-    /// Whether the limit grew, shrank, or stood.
+    /// Whether it lets more through, less, or neither.
     pub(crate) fn direction(&self) -> i8 {
-        direction(&self.change)
+        let ratio = self.ratio();
+        i8::from(ratio > 0.0) - i8::from(ratio < 0.0)
     }
 
-    /// Whether it and what else moves are the limit's alone.
-    pub(crate) fn is_plain(&self) -> bool {
-        !self.paces() && self.pause().is_none()
-    }
-
-    /// By how many powers of 2 the limit moved.
+    /// By how many powers of 2 the limit moved, or the pace if that moved more.
     pub(crate) fn ratio(&self) -> f64 {
         ratio(&self.change)
     }
 
-    /// As one with a `later` one of the same kind, which the limit alone makes.
+    /// As one with a `later` one of the same kind that begins where it ends, if neither is a pause.
     pub(crate) fn followed_by(&self, later: &Self) -> Option<Self> {
         let kind = |it: &Self| (it.direction(), mem::discriminant(&it.change.reason));
-        let goes_on = whole(self.change.to.limit) == whole(later.change.from.limit);
-        (goes_on && self.is_plain() && later.is_plain() && kind(self) == kind(later)).then(|| {
+        let place = |it: &Setting| (whole(it.limit), it.pace);
+        let goes_on = place(&self.change.to) == place(&later.change.from);
+        let same = kind(self) == kind(later) && !self.pauses() && !later.pauses();
+        (goes_on && same).then(|| {
             let most = if later.weight > self.weight {
                 later
             } else {
@@ -100,19 +103,25 @@ pub(crate) fn whole(limit: f64) -> usize {
     (limit as usize).max(1)
 }
 
-fn direction(change: &Change) -> i8 {
-    let Change { from, to, .. } = change;
-    i8::from(to.limit > from.limit) - i8::from(to.limit < from.limit)
-}
-
 fn ratio(change: &Change) -> f64 {
-    (change.to.limit.max(1.0) / change.from.limit.max(1.0)).log2()
+    let Change { from, to, .. } = change;
+    let limit = (to.limit.max(1.0) / from.limit.max(1.0)).log2();
+    let pace = match (&from.pace, &to.pace) {
+        (Some(from), Some(to)) => (to.rate() / from.rate()).log2(),
+        (None, Some(_)) => -1.0,
+        (Some(_), None) => 1.0,
+        (None, None) => 0.0,
+    };
+    if pace.abs() > limit.abs() {
+        pace
+    } else {
+        limit
+    }
 }
 
 fn weight(change: &Change) -> f64 {
-    let Change { from, to, .. } = change;
-    let other = from.pace != to.pace || from.pause_until != to.pause_until;
-    ratio(change).abs().max(f64::from(other))
+    let pause = change.to.pause_until > change.from.pause_until;
+    ratio(change).abs().max(if pause { PAUSE } else { 0.0 })
 }
 
 /// The changes of a run, in bounded memory: when there are too many, neighbours of the same kind

@@ -12,7 +12,7 @@ use crate::{page, table, text};
 /// A bounded record of a run, and its views.
 ///
 /// It counts from the first event on, and ends with the last one: it reads no clock. However long the
-/// run, it takes less than 700 KB: when its 400 intervals are full, neighbours are merged and each is
+/// run, it takes less than 800 KB: when its 400 intervals are full, neighbours are merged and each is
 /// twice as long from then on; of more than 512 changes those in a row of one kind become one, and
 /// then those that matter least go, which the views say.
 ///

@@ -15,14 +15,10 @@ const LONGEST: usize = 200;
 pub(crate) fn adjusted(it: &Move) -> String {
     let (from, to) = (&it.change.from, &it.change.to);
     let mut words = Vec::new();
-    if whole(from.limit) != whole(to.limit) {
-        let arrow = if it.direction() > 0 { '↑' } else { '↓' };
+    if it.limits() {
+        let arrow = if to.limit > from.limit { '↑' } else { '↓' };
         let (from, to) = (whole(from.limit), whole(to.limit));
-        let steps = match it.steps {
-            1 => String::new(),
-            steps => format!(" ({steps}×)"),
-        };
-        words.push(format!("{arrow} {from} → {to}{steps}"));
+        words.push(format!("{arrow} {from} → {to}"));
     }
     if it.paces() {
         words.push(match to.pace {
@@ -30,8 +26,11 @@ pub(crate) fn adjusted(it: &Move) -> String {
             None => String::from("no pace"),
         });
     }
-    if it.pause().is_some() {
+    if it.pauses() {
         words.push(String::from("pause"));
+    }
+    if let ([only], 2..) = (&mut words[..], it.steps) {
+        let _ = write!(only, " ({}×)", it.steps);
     }
     words.join(", ")
 }

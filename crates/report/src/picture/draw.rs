@@ -26,7 +26,7 @@ pub(crate) struct Drawing {
 const TICK: i32 = 80;
 
 /// How many characters of a reason stand in a picture.
-const REASON: usize = 110;
+const REASON: usize = 100;
 
 pub(crate) fn draw(history: &History, title: Option<&str>, shape: Shape) -> Drawing {
     let spans = spans(history);
@@ -101,7 +101,8 @@ impl Plan {
             area.draw(&PathElement::new([(x, top), (x, bottom)], GRID))?;
             let said = time::tick(at, width, self.elapsed);
             let ink = Ink::new(12.0, MUTED);
-            ink.center(area, &said, (x, bottom + GAP), VPos::Top)?;
+            let middle = x.min(self.layout.shape.width - TICK / 3);
+            ink.center(area, &said, (middle, bottom + GAP), VPos::Top)?;
             at += width;
         }
         Ok(())
@@ -142,7 +143,7 @@ impl Plan {
             let what = Ink::new(12.0, mark.color()).bold();
             Ink::new(12.0, MUTED).say(area, &at, (LEFT + 20, y))?;
             what.say(area, &words::adjusted(&mark.it), (LEFT + 82, y))?;
-            Ink::new(12.0, INK).say(area, &why, (LEFT + 230, y))?;
+            Ink::new(12.0, INK).say(area, &why, (LEFT + 270, y))?;
             y += LINE;
         }
         Ok(())

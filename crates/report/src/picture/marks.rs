@@ -13,7 +13,7 @@ const MARKS: usize = 10;
 /// Parts of the run.
 const APART: u32 = 30;
 
-/// How far a limit has to go, in powers of 2: a fifth.
+/// How far a limit or a pace has to go, in powers of 2: a fifth.
 const LEAST: f64 = 0.3;
 
 /// A move that a picture points out.
@@ -51,15 +51,15 @@ pub(crate) fn marks(history: &History) -> Vec<Mark> {
     numbered.map(|(number, it)| Mark { number, it }).collect()
 }
 
-/// Where a limit went within `window`, at each move, if that is far; and each move of a pace or a pause.
+/// Where limit and pace went within `window`, at each move, if that is far; and each pause.
 fn shifts(moves: &[Move], window: Duration) -> Vec<Move> {
     let mut shifts: Vec<Move> = Vec::new();
     for (index, it) in moves.iter().enumerate() {
         let begin = it.at.saturating_sub(window);
         let first = moves.partition_point(|other| other.at < begin);
         let there = net(&moves[first.min(index)..=index]);
-        shifts.extend(there.filter(|there| it.is_plain() && there.ratio().abs() >= LEAST));
-        shifts.extend((!it.is_plain()).then_some(*it));
+        shifts.extend(there.filter(|there| there.ratio().abs() >= LEAST));
+        shifts.extend(it.pauses().then_some(*it));
     }
     shifts
 }

@@ -16,7 +16,7 @@ pub(crate) use marks::marks;
 use crate::history::{History, Span};
 
 /// About how many points a curve has at most.
-const POINTS: u32 = 200;
+const POINTS: u32 = 300;
 
 /// The stretches that a picture shows: of whole intervals, and the last one at least half a stretch.
 pub(crate) fn spans(history: &History) -> Vec<Span> {

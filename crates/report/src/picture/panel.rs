@@ -44,7 +44,12 @@ fn limit(spans: &[Span], first: f64) -> Panel {
     if let Some(point) = limit.pieces.iter_mut().flatten().next() {
         point.1 = first;
     }
-    let mut panel = Panel::new("Requests at once", 2.2, vec![in_flight, limit]);
+    let mut curves = vec![in_flight, limit];
+    if spans.iter().any(|span| span.counts().paused) {
+        // It is behind all panels; here it has its name.
+        curves.push(curve("pause", colors::MUTED, LINE, |_| None));
+    }
+    let mut panel = Panel::new("Requests at once", 2.2, curves);
     panel.band = spans
         .iter()
         .map(|span| {
