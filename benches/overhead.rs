@@ -9,18 +9,26 @@ use std::future::ready;
 use std::hint::black_box;
 use std::num::NonZeroU32;
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use std::{fmt, io};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use governor::middleware::NoOpMiddleware;
+use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 use http::{Response, StatusCode};
 use http_body_util::Empty;
 use serde_json::{Value, json};
-use tidegate::{Aimd, Answer, Cause, FeedbackLayer, GateLayer, Outcome, per_second};
-use tokio::runtime::{Builder, Runtime};
-use tower::limit::ConcurrencyLimitLayer;
+use tidegate::{
+    Aimd, Answer, Cause, FeedbackLayer, GateLayer, Outcome, Pace, RateLayer, per_second,
+};
+use tokio::runtime::{Builder, Handle, Id, Runtime};
+use tower::buffer::Buffer;
+use tower::limit::rate::Rate;
+use tower::limit::{ConcurrencyLimitLayer, RateLimit};
 use tower::{Layer, Service, ServiceExt, service_fn};
 
 const PROCESSES: usize = 5;
@@ -113,7 +121,61 @@ fn measure_all() -> Vec<Value> {
         &governor_check(),
         &tower,
     ));
+    let layer = RateLayer::new(endless()).layer(inner(false));
+    let governed = governor_layer();
+    let buffered = tower_buffer_and_rate();
+    rows.push(pair("tidegate rate", "uncontended", &rate_check(), &tower));
+    rows.push(pair("tidegate rate layer", "uncontended", &layer, &tower));
+    rows.push(pair("governor layer", "uncontended", &governed, &tower));
+    rows.push(pair(
+        "tower Buffer+RateLimit",
+        "uncontended",
+        &buffered,
+        &tower,
+    ));
     rows
+}
+
+fn endless() -> Pace {
+    per_second(1e9).burst(u32::MAX)
+}
+
+/// The check alone, as of governor.
+fn rate_check() -> impl Subject {
+    let rate = RateLayer::new(endless()).handle();
+    service_fn(move |()| ready(rate.try_acquire(1).map_err(|_| io::Error::other("not now"))))
+}
+
+/// governor's check before a service, as one would write it.
+fn governor_layer() -> impl Subject {
+    let limiter = governor_limiter();
+    let inner = inner(false);
+    service_fn(move |()| {
+        let (limiter, mut inner) = (Arc::clone(&limiter), inner.clone());
+        async move {
+            if limiter.check().is_err() {
+                return Err(io::Error::other("not now"));
+            }
+            inner.call(()).await.map_err(|never| match never {})
+        }
+    })
+}
+
+/// tower's own way, whose limit cannot be cloned without a task that owns it.
+fn tower_buffer_and_rate() -> impl Subject {
+    type Buffered = Buffer<(), BoxFuture<'static, Result<Response<Empty<Bytes>>, Infallible>>>;
+    let one: Arc<Mutex<Option<(Id, Buffered)>>> = Arc::default();
+    service_fn(move |()| {
+        let here = Handle::current().id();
+        let mut one = one.lock().expect("nobody panics with it");
+        if one.as_ref().is_none_or(|(id, _)| *id != here) {
+            let boxed = service_fn(|()| async { Ok(Response::new(Empty::new())) }.boxed());
+            let limited = RateLimit::new(boxed, Rate::new(u64::MAX, Duration::from_secs(1)));
+            *one = Some((here, Buffer::new(limited, 16)));
+        }
+        let buffered = one.as_ref().map(|(_, buffered)| buffered.clone());
+        buffered.expect("made above").oneshot(()).boxed()
+    })
 }
 
 /// An always ready service with an empty body; it yields once where permits are to run out.
@@ -136,10 +198,16 @@ fn by_status(answer: Answer<'_, Response<Empty<Bytes>>>) -> Outcome {
 
 /// The check alone, without a service behind it.
 fn governor_check() -> impl Subject {
-    let quota = Quota::per_second(NonZeroU32::MAX).allow_burst(NonZeroU32::MAX);
-    let limiter = Arc::new(RateLimiter::direct_with_clock(quota, TokioClock));
+    let limiter = governor_limiter();
     service_fn(move |()| ready(limiter.check().map_err(|_| io::Error::other("not now"))))
 }
+
+fn governor_limiter() -> Arc<DirectRateLimiter> {
+    let quota = Quota::per_second(NonZeroU32::MAX).allow_burst(NonZeroU32::MAX);
+    Arc::new(RateLimiter::direct_with_clock(quota, TokioClock))
+}
+
+type DirectRateLimiter = RateLimiter<NotKeyed, InMemoryState, TokioClock, NoOpMiddleware<Instant>>;
 
 /// The clock that tidegate reads.
 #[derive(Clone)]
@@ -253,6 +321,7 @@ async fn drive<S: Subject>(mut service: S, cloned: bool, calls: u32) {
 /// Allocations per call that does not wait.
 fn allocations(service: &impl Subject) -> u64 {
     let runtime = Builder::new_current_thread()
+        .enable_time()
         .build()
         .expect("a runtime can be built");
     runtime.block_on(drive(service.clone(), false, 1));
