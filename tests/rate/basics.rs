@@ -12,8 +12,7 @@ use tokio::time::{sleep, timeout};
 use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceExt, service_fn};
 
-use crate::Sends;
-use crate::support::now;
+use crate::{Sends, now};
 
 #[tokio::test(start_paused = true)]
 async fn all_clones_and_all_services_of_one_layer_share_one_bucket() {

@@ -4,8 +4,6 @@ mod basics;
 mod quotas;
 mod stacks;
 mod strict;
-#[path = "../support/mod.rs"]
-mod support;
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -14,7 +12,13 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tower::{Service, service_fn};
 
-use crate::support::now;
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the clock of the tests, which they pause"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
 
 /// When each request was sent.
 #[derive(Clone, Debug)]

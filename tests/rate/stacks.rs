@@ -59,7 +59,7 @@ impl Upstream {
                 let inside = this.inside.fetch_add(1, SeqCst) + 1;
                 this.most.fetch_max(inside, SeqCst);
                 let stalls = this.sends.origin + 10.s();
-                sleep_until(stalls.max(crate::support::now() + 10.ms())).await;
+                sleep_until(stalls.max(crate::now() + 10.ms())).await;
                 this.inside.fetch_sub(1, SeqCst);
                 Ok(())
             }

@@ -21,7 +21,7 @@ use crate::waiter::Ticket;
 /// The wait at a [`Door`]. Holds neither permit nor place before it is polled; dropped, it leaves
 /// the queue and passes on what it was granted.
 ///
-/// With [`Charge`] as its tab it costs something else in each pace of the door.
+/// With a [`Charge`](crate::Charge) as its tab it costs something else in each pace of the door.
 #[must_use = "nothing happens before it is polled"]
 pub struct Acquire<T: Tab = ()> {
     /// `None` once its permit was taken.
