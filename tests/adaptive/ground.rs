@@ -10,15 +10,25 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Empty};
-use tidegate::{Error, GovernorLayer, HttpClassifier, Pid, Prober, ProberLayer, Units};
+use tidegate::{
+    Answer, Cause, Error, GovernorLayer, HttpClassifier, Outcome, Pid, Prober, ProberLayer, Units,
+};
 use tidegate_testkit::{Body, Direct, Upstream};
 use tokio::time::{sleep, timeout};
 use tower::{Service, ServiceExt};
 
 pub(crate) type Get = Request<Empty<Bytes>>;
 
-pub(crate) fn get() -> Get {
-    Request::get("/").body(Empty::new()).expect("a request")
+pub(crate) fn get(path: &str) -> Get {
+    Request::get(path).body(Empty::new()).expect("a request")
+}
+
+/// An answer is a success, and an error a connection that was lost.
+pub(crate) fn judge(answer: Answer<'_, u32>) -> Outcome {
+    match answer {
+        Ok(_) => Outcome::Success,
+        Err(_) => Outcome::Overload(Cause::Connection),
+    }
 }
 
 /// A governor whose probes do not depend on the time of day.
@@ -89,7 +99,7 @@ where
 {
     let caller = async || -> ! {
         loop {
-            if let Ok(response) = stack.clone().oneshot(get()).await {
+            if let Ok(response) = stack.clone().oneshot(get("/")).await {
                 // The law hears how it ended.
                 let _ = response.into_body().collect().await;
             }

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use tidegate::{Change, Observer, Sample, Steer};
+use tidegate::{Change, Observer, Outcome, Sample, Steer};
 
 use crate::support::now;
 
@@ -24,8 +24,10 @@ impl History {
         history
     }
 
-    pub(crate) fn samples(&self) -> Vec<Sample> {
-        self.samples.lock().unwrap().clone()
+    /// What the answers said, in the order in which that became known.
+    pub(crate) fn outcomes(&self) -> Vec<Outcome> {
+        let samples = self.samples.lock().unwrap();
+        samples.iter().map(|sample| sample.outcome).collect()
     }
 
     /// All changes, each with its time since the start.

@@ -98,12 +98,14 @@ where
 
     /// There will be no response, or no more of its body.
     pub(crate) fn fail(&mut self, error: &(dyn Error + 'static)) {
-        let before = mem::replace(&mut self.stage, Stage::Over);
         // A refusal of ours: nothing was sent, and it is no answer of the service.
-        if before == Stage::Over || Refused::find(error).is_some() {
+        if self.stage == Stage::Over || Refused::find(error).is_some() {
+            self.stage = Stage::Over;
             return;
         }
+        // Before it is over: if the classifier panics, its caller gave up.
         let verdict = self.shared.classifier.error(&mut self.kept, error);
+        let before = mem::replace(&mut self.stage, Stage::Over);
         // A correction that says nothing corrects nothing.
         if before != Stage::Succeeded || verdict.outcome != Outcome::Ignored {
             self.answer(verdict, None);
@@ -112,10 +114,12 @@ where
 
     /// No more of it will be seen.
     pub(crate) fn end(&mut self, trailers: Option<&HeaderMap>) {
-        if mem::replace(&mut self.stage, Stage::Over) == Stage::AtEnd {
+        if self.stage == Stage::AtEnd {
             let verdict = self.shared.classifier.end(&mut self.kept, trailers);
+            self.stage = Stage::Over;
             self.answer(verdict, Some(Duration::from_nanos(self.latency)));
         }
+        self.stage = Stage::Over;
     }
 
     fn answer(&self, verdict: Verdict, latency: Option<Duration>) {
