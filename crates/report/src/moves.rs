@@ -98,14 +98,19 @@ impl Move {
     }
 }
 
-/// The floor, which is what a door uses.
+/// A limit from which on there is none.
+pub(crate) const NO_LIMIT: usize = 1_000_000;
+
+/// The floor, which is what a door uses; at most [`NO_LIMIT`].
 pub(crate) fn whole(limit: f64) -> usize {
-    (limit as usize).max(1)
+    (limit as usize).clamp(1, NO_LIMIT)
 }
 
 fn ratio(change: &Change) -> f64 {
     let Change { from, to, .. } = change;
-    let limit = (to.limit.max(1.0) / from.limit.max(1.0)).log2();
+    // Neither 0, nor without end, nor no number.
+    let sane = |limit: f64| limit.max(1.0).min(NO_LIMIT as f64);
+    let limit = (sane(to.limit) / sane(from.limit)).log2();
     let pace = match (&from.pace, &to.pace) {
         (Some(from), Some(to)) => (to.rate() / from.rate()).log2(),
         (None, Some(_)) => -1.0,

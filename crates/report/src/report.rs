@@ -16,6 +16,9 @@ use crate::{page, table, text};
 /// twice as long from then on; of more than 512 changes those in a row of one kind become one, and
 /// then those that matter least go, which the views say.
 ///
+/// Latencies are those of successes, told apart to 3 %, from a microsecond to a minute; what is outside
+/// counts as the nearest. A limit of a million or more is no limit.
+///
 /// A clone is the same report. When the last one is dropped, a layer that it was attached to still
 /// writes to it, and frees it when it goes itself.
 #[derive(Clone)]

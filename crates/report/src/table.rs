@@ -1,7 +1,7 @@
 use std::fmt::Write;
 
 use crate::history::{History, Span};
-use crate::moves::{Move, whole};
+use crate::moves::Move;
 use crate::runs::{net, runs, without_probes};
 use crate::{time, words};
 
@@ -43,7 +43,7 @@ pub(crate) fn table(history: &History, title: Option<&str>) -> String {
             text,
             "{:>7}  {:>5}  {:>8}  {:>7}",
             time::tick(span.from, width, history.elapsed()),
-            whole(counts.state.limit),
+            words::limit(counts.state.limit),
             counts.answered(),
             words::percent(counts.failed_share()),
         );

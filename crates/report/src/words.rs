@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::counts::Counts;
 use crate::history::History;
-use crate::moves::{Move, whole};
+use crate::moves::{Move, NO_LIMIT, whole};
 use crate::{text, time};
 
 /// A reason of a law's own is not longer than this.
@@ -17,7 +17,7 @@ pub(crate) fn adjusted(it: &Move) -> String {
     let mut words = Vec::new();
     if it.limits() {
         let arrow = if to.limit > from.limit { '↑' } else { '↓' };
-        let (from, to) = (whole(from.limit), whole(to.limit));
+        let (from, to) = (limit(from.limit), limit(to.limit));
         words.push(format!("{arrow} {from} → {to}"));
     }
     if it.paces() {
@@ -35,9 +35,17 @@ pub(crate) fn adjusted(it: &Move) -> String {
     words.join(", ")
 }
 
+/// As a door uses it; `none` where it lets all through.
+pub(crate) fn limit(limit: f64) -> String {
+    match whole(limit) {
+        NO_LIMIT => String::from("none"),
+        limit => limit.to_string(),
+    }
+}
+
 /// `↕ 18–36 (26×)`: from the least to the greatest limit, in how many changes.
 pub(crate) fn swing(counts: &Counts) -> String {
-    let (least, greatest) = (whole(counts.least_limit), whole(counts.greatest_limit));
+    let (least, greatest) = (limit(counts.least_limit), limit(counts.greatest_limit));
     format!("↕ {least}–{greatest} ({}×)", counts.changes)
 }
 
@@ -89,9 +97,9 @@ pub(crate) fn summary(history: &History) -> String {
 
 /// `1 → 87`, or `10` if it stood.
 pub(crate) fn limits(history: &History, run: &Counts) -> String {
-    let (first, last) = (whole(history.first_limit()), whole(run.state.limit));
+    let (first, last) = (limit(history.first_limit()), limit(run.state.limit));
     if whole(run.least_limit) == whole(run.greatest_limit) {
-        last.to_string()
+        last
     } else {
         format!("{first} → {last}")
     }

@@ -96,3 +96,25 @@ fn nothing_and_one_moment_can_be_drawn() {
     answer(&report, origin());
     assert!(said(&report.svg())[1].starts_with("1 answered in 0 ms"));
 }
+
+#[test]
+fn a_limit_without_end_or_sense_is_none() {
+    for odd in [f64::INFINITY, 1e300, f64::NAN, f64::NEG_INFINITY] {
+        let (report, origin) = (Report::new(), origin());
+        answer(&report, origin);
+        let (from, to) = (Setting::limit(odd), Setting::limit(4.0));
+        let reason = Reason::Manual;
+        report.on_change(origin, &Change { from, to, reason });
+        answer(&report, origin + Duration::from_secs(5));
+        let change = Change {
+            from: to,
+            to: from,
+            reason,
+        };
+        report.on_change(origin + Duration::from_secs(6), &change);
+        for view in [report.table(), report.svg(), report.html()] {
+            assert!(!view.contains("NaN") && !view.contains("inf"), "{view}");
+            assert_eq!(view.contains("none → 4"), odd > 0.0, "{view}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tidegate_core::Cause;
 
 use crate::history::{History, Span};
-use crate::moves::{Move, whole};
+use crate::moves::Move;
 use crate::picture::{self, Drawing, Shape};
 use crate::runs::runs;
 use crate::text::escape;
@@ -156,11 +156,14 @@ fn moment(span: &Span, moves: &[&Move]) -> Pairs {
         "",
         format!("{} – {}", time::words(span.from), time::words(span.until)),
     );
-    let limit = whole(counts.state.limit);
-    let (least, greatest) = (whole(counts.least_limit), whole(counts.greatest_limit));
+    let [limit, least, greatest] = [
+        counts.state.limit,
+        counts.least_limit,
+        counts.greatest_limit,
+    ]
+    .map(words::limit);
     let between = format!("{limit} ({least} – {greatest})");
-    let one = least == greatest;
-    say("limit", if one { limit.to_string() } else { between });
+    say("limit", if least == greatest { limit } else { between });
     if let Some(mean) = counts.mean_in_flight() {
         let peak = counts.peak_in_flight;
         say("in flight", format!("{mean:.0}, at most {peak}"));

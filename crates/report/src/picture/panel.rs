@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use crate::counts::Counts;
 use crate::history::Span;
+use crate::moves::{NO_LIMIT, whole};
 use crate::picture::colors;
 use crate::picture::curve::{Curve, Form, LINE};
 
@@ -39,9 +40,10 @@ fn limit(spans: &[Span], first: f64) -> Panel {
     let mean = Counts::mean_in_flight;
     let in_flight = curve("in flight", colors::IN_FLIGHT, Form::Area, mean);
     let mut limit = curve("limit", colors::LIMIT, limit, |counts| {
-        Some(counts.state.limit)
+        drawn(counts.state.limit)
     });
-    if let Some(point) = limit.pieces.iter_mut().flatten().next() {
+    let begin = limit.pieces.iter_mut().flatten().next();
+    if let (Some(point), Some(first)) = (begin, drawn(first)) {
         point.1 = first;
     }
     let mut curves = vec![in_flight, limit];
@@ -50,17 +52,20 @@ fn limit(spans: &[Span], first: f64) -> Panel {
         curves.push(curve("pause", colors::MUTED, LINE, |_| None));
     }
     let mut panel = Panel::new("Requests at once", 2.2, curves);
-    panel.band = spans
-        .iter()
-        .map(|span| {
-            let (from, until) = (span.from.as_secs_f64(), span.until.as_secs_f64());
-            let counts = span.counts();
-            (from, until, counts.least_limit, counts.greatest_limit)
-        })
-        .collect();
+    let band = spans.iter().filter_map(|span| {
+        let (from, until) = (span.from.as_secs_f64(), span.until.as_secs_f64());
+        let (low, high) = (span.counts().least_limit, span.counts().greatest_limit);
+        Some((from, until, drawn(low)?, drawn(high)?))
+    });
+    panel.band = band.collect();
     let greatest = panel.band.iter().map(|(.., high)| 1.04 * high);
     panel.top = greatest.fold(panel.top, f64::max);
     panel
+}
+
+/// A limit, where there is one.
+fn drawn(limit: f64) -> Option<f64> {
+    (whole(limit) < NO_LIMIT).then(|| limit.max(0.0))
 }
 
 fn throughput(spans: &[Span]) -> Panel {
