@@ -1,0 +1,5 @@
+//! The examples of one file each, as programs: what they print, against the upstream that they bring.
+
+mod axum_outbound;
+mod clients;
+mod program;
