@@ -137,6 +137,44 @@ fn a_history_says_where_the_limit_went_and_why() {
 }
 
 #[test]
+fn pictures_go_where_they_are_told_to_and_it_says_so() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let [page, picture] = ["run.html", "run.svg"].map(|name| folder.join(name));
+    let [html, svg] = [&page, &picture].map(|file| file.to_str().unwrap());
+    let output = batch(&[
+        "--requests=300",
+        "--strategies=gate,prober",
+        "--html",
+        html,
+        "--svg",
+        svg,
+    ]);
+    assert!(output.status.success());
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    for name in [
+        "run-gate.html",
+        "run-gate.svg",
+        "run-prober.html",
+        "run-prober.svg",
+    ] {
+        let file = folder.join(name);
+        assert!(
+            told.contains(&format!("drawn into {}", file.display())),
+            "{told}"
+        );
+        assert!(fs::read_to_string(file).unwrap().contains("<svg"));
+    }
+    let output = batch(&[
+        "--requests=20",
+        "--strategies=gate",
+        "--html",
+        "/nonexistent/run.html",
+    ]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write /nonexistent/run.html"));
+}
+
+#[test]
 fn limits_that_find_themselves_lose_nothing_at_any_upstream() {
     for upstream in ["workers", "rate", "slow"] {
         let strategies = "--strategies=aimd,governor,prober";

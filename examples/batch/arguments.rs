@@ -1,8 +1,10 @@
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Parser;
 use tidegate::Pace;
 
+use crate::pictures::Pictures;
 use crate::strategy::{Strategy, Told};
 use crate::upstream::{self, Kind};
 use crate::urls::Urls;
@@ -77,6 +79,15 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) history: bool,
 
+    /// Draws what happened as a page, into this file; with several strategies, into one for each, with
+    /// its name before the extension. Of none there is nothing to draw.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// The same as one picture.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
     /// Prints one JSON array with an object per strategy, and nothing else, to standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -87,6 +98,14 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    pub(crate) fn pictures(&self) -> Pictures<'_> {
+        Pictures {
+            html: self.html.as_deref(),
+            svg: self.svg.as_deref(),
+            several: self.strategies.len() > 1,
+        }
+    }
+
     pub(crate) fn told(&self) -> Told {
         Told {
             limit: self.limit,

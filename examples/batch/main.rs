@@ -9,6 +9,7 @@
 mod arguments;
 mod attempt;
 mod clock;
+mod pictures;
 mod progress;
 mod queue;
 mod run;
@@ -20,6 +21,7 @@ mod upstream;
 mod urls;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -66,11 +68,12 @@ fn main() -> ExitCode {
 fn compare(arguments: &Arguments) -> anyhow::Result<()> {
     let runtime = Runtime::new().context("cannot start the runtime")?;
     let most = most_connections();
-    let summaries = arguments
+    let runs = arguments
         .strategies
         .iter()
         .map(|strategy| run(arguments, *strategy, most, &runtime))
         .collect::<anyhow::Result<Vec<_>>>()?;
+    let (summaries, pictures): (Vec<_>, Vec<_>) = runs.into_iter().unzip();
     let text = if arguments.json {
         serde_json::to_string_pretty(&summaries)? + "\n"
     } else {
@@ -78,7 +81,11 @@ fn compare(arguments: &Arguments) -> anyhow::Result<()> {
     };
     io::stdout()
         .write_all(text.as_bytes())
-        .context("cannot write to standard output")
+        .context("cannot write to standard output")?;
+    for picture in pictures.iter().flatten() {
+        eprintln!("drawn into {}", picture.display());
+    }
+    Ok(())
 }
 
 fn run(
@@ -86,7 +93,7 @@ fn run(
     strategy: Strategy,
     most: usize,
     runtime: &Runtime,
-) -> anyhow::Result<Summary> {
+) -> anyhow::Result<(Summary, Vec<PathBuf>)> {
     let start = || UpstreamProcess::start(arguments.upstream, arguments.seed);
     let mut upstream = match arguments.urls {
         Some(_) => None,
@@ -102,15 +109,20 @@ fn run(
     }
     let history = stack
         .steer()
-        .filter(|_| arguments.history)
-        .map(|steer| Report::attach_shared(Arc::clone(steer)));
+        .filter(|_| arguments.history || arguments.pictures().any())
+        .map(|steer| Report::attach_shared(Arc::clone(steer)).title(strategy.name()));
     let progress = Progress::new(strategy, requests);
     // As a task: the end of a try then wakes a neighbour rather than another thread.
-    let run = runtime.spawn(Run::new(stack, urls, requests, most).finish(progress));
+    let run =
+        runtime.spawn(Run::new(stack, urls, requests, most).finish(progress, history.clone()));
     let tally = runtime.block_on(run)?;
     tally.tell_failures(strategy);
+    let mut pictures = Vec::new();
     if let Some(history) = &history {
-        eprintln!("{strategy}: {}", history.table());
+        if arguments.history {
+            eprintln!("{strategy}: {}", history.table());
+        }
+        pictures = arguments.pictures().draw(strategy, history)?;
     }
     let mut peak_in_flight = None;
     if let Some(upstream) = &mut upstream {
@@ -118,7 +130,7 @@ fn run(
         report.tell_exhausted(strategy);
         peak_in_flight = Some(report.peak_in_flight);
     }
-    Ok(Summary::new(strategy, &tally, peak_in_flight))
+    Ok((Summary::new(strategy, &tally, peak_in_flight), pictures))
 }
 
 /// How many connections this process may have open, and so may the upstream's.

@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use reqwest::{Method, Request};
+use tidegate::Report;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -9,6 +12,9 @@ use crate::queue::{Job, Queue};
 use crate::stack::Stack;
 use crate::tally::Tally;
 use crate::urls::Urls;
+
+/// How often a history looks at a limit that no law moves.
+const LOOKS: Duration = Duration::from_millis(100);
 
 /// The requests of one strategy on their way. There is a task for each one in the window only.
 #[derive(Debug)]
@@ -34,10 +40,12 @@ impl Run {
         }
     }
 
-    pub(crate) async fn finish(mut self, progress: Progress) -> Tally {
+    pub(crate) async fn finish(mut self, progress: Progress, history: Option<Report>) -> Tally {
         let started = now();
         let mut ticks = interval(progress.period());
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looks = interval(LOOKS);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         self.fill();
         while !self.tries.is_empty() {
             tokio::select! {
@@ -47,6 +55,9 @@ impl Run {
                     self.fill();
                 }
                 _ = ticks.tick() => progress.show(&self.moment()),
+                _ = looks.tick(), if history.is_some() => {
+                    history.iter().for_each(|history| history.look(now()));
+                }
             }
         }
         self.tally.took = now().duration_since(started);

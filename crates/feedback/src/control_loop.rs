@@ -179,8 +179,15 @@ impl<L: Controller> ControlLoop<L> {
     pub(crate) fn resume(&self) {
         let mut state = self.lock();
         state.frozen = false;
-        self.follow(&mut state, now());
+        let (observers, now) = (state.observers.clone(), now());
+        let by_hand = self.follow(&mut state, now);
         self.tell(state);
+        let told = observers.iter().flat_map(|observers| observers.iter());
+        told.for_each(|observer| {
+            by_hand
+                .iter()
+                .for_each(|change| observer.on_change(now, change));
+        });
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
