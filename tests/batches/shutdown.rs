@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-use tidegate::batch::Batch;
+use tidegate::batch::{Batch, Stopped};
 use tidegate::{BoxError, GateLayer, RefusedReason, Units};
 use tokio::runtime::Builder;
 use tokio::time::sleep;
@@ -31,7 +31,10 @@ async fn a_gate_that_is_drained_ends_a_batch_at_once_and_what_is_in_flight_is_do
         .run()
         .await;
     assert_eq!(drained.await.unwrap(), 0);
-    assert_eq!((summary.counts.succeeded, summary.counts.refused), (6, 94));
+    // Eight stood at the gate.
+    assert!(matches!(summary.stopped, Some(Stopped::Closed)));
+    assert_eq!((summary.counts.succeeded, summary.counts.refused), (6, 8));
+    assert_eq!(summary.left.count(), Some(86));
     assert_eq!(summary.took, 2.s());
     assert_eq!(summary.refusals[0].reason, RefusedReason::Closed);
     assert_eq!(summary.refusals.len(), 1);

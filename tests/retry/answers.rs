@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::Method;
-use tidegate::{Budget, GaveUp, GaveUpReason, HttpClassifier, Outcome, Units};
-use tidegate_testkit::Response;
+use tidegate::{Budget, GaveUp, GaveUpReason, HttpClassifier, Jitter, Outcome, RetryLayer, Units};
+use tidegate_testkit::{Response, Upstream};
 use tower::{Layer, ServiceExt};
 
 use crate::common::{answers, arrivals, gave_up, get, over, post, reason, request, retry};
@@ -38,6 +38,21 @@ async fn nobody_comes_back_before_the_time_that_the_service_said() {
             "{status} {hint:?}"
         );
     }
+}
+
+/// Without a memory none would be longer than three times the base. With one, that all of thirty are not
+/// has a chance of one in a billion.
+#[tokio::test(start_paused = true)]
+async fn decorrelated_delays_grow_from_what_was_waited_last() {
+    let upstream = Upstream::unlimited().fail(1.0, 503).start_in_process();
+    let retry = RetryLayer::exponential(1.s()..1_000.s()).jitter(Jitter::Decorrelated);
+    let retry = retry.attempts(31).budget(Budget::new(10.0).reserve(1e6));
+    over(&retry, &upstream).oneshot(get()).await.unwrap();
+    let arrivals = arrivals(&upstream);
+    let delays = arrivals
+        .windows(2)
+        .map(|pair| pair[1].saturating_sub(pair[0]));
+    assert!(delays.max().unwrap() > 4.s());
 }
 
 #[tokio::test(start_paused = true)]

@@ -68,7 +68,8 @@ impl<S, Src: Stream> Batch<S, Src> {
     /// is too much waits at the stack's layers.
     ///
     /// When the limit falls, nothing is begun until so many have ended. When it is raised, it is noticed
-    /// with the next end of a try, or within 100 ms.
+    /// with the next end of a try, or within 100 ms. When the layer is closed or drained, the run
+    /// [stops](crate::Stopped::Closed).
     #[must_use]
     pub fn steer(self, handle: impl Steer + 'static) -> Self {
         self.steer_shared(Arc::new(handle))

@@ -132,13 +132,21 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
 
     /// Begins as many as there is room for.
     fn fill(&mut self, context: &mut Context<'_>) {
-        while self.ledger.stopped.is_none() && self.tries.len() < self.settings.window.size() {
+        while self.ledger.stopped.is_none() && self.has_room() {
             let until = self.outbox.until(self.settings.window.most);
             match self.queue.poll_next(context, until) {
                 Poll::Ready(Some(job)) => self.begin(job),
                 Poll::Ready(None) | Poll::Pending => return,
             }
         }
+    }
+
+    fn has_room(&mut self) -> bool {
+        let Some(window) = self.settings.window.size() else {
+            self.ledger.stop(Stopped::Closed);
+            return false;
+        };
+        self.tries.len() < window
     }
 
     fn begin(&mut self, job: Job<Src::Item>) {

@@ -24,9 +24,13 @@ impl Window {
         }
     }
 
-    pub(crate) fn size(&self) -> usize {
-        let limited = |snapshot: Snapshot| snapshot.limit.max(1).saturating_add(self.ahead);
-        self.snapshot().map_or(self.most, limited).min(self.most)
+    /// `None` when the layer is closed: nothing would be sent any more.
+    pub(crate) fn size(&self) -> Option<usize> {
+        let Some(snapshot) = self.snapshot() else {
+            return Some(self.most);
+        };
+        let size = snapshot.limit.max(1).saturating_add(self.ahead);
+        (!snapshot.closed).then_some(size.min(self.most))
     }
 
     pub(crate) fn snapshot(&self) -> Option<Snapshot> {

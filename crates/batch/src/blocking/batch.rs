@@ -46,8 +46,9 @@ impl<I: Iterator> Batch<I> {
         self
     }
 
-    /// Follows the limit of this gate: no more tries at once than it allows, and 8 that wait for it. When
-    /// it is raised, it is noticed with the next end of a try, or within 100 ms.
+    /// Follows the limit of this gate: no more tries at once than it allows, and 8 that wait for it. That
+    /// it has moved is noticed with the next end of a try. When it is closed or drained, the run
+    /// [stops](crate::Stopped::Closed).
     #[must_use]
     pub fn steer(mut self, handle: impl Steer + 'static) -> Self {
         self.settings.window.steer = Some(Arc::new(handle));

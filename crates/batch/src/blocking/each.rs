@@ -1,12 +1,12 @@
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, Scope};
 
 use tidegate_core::Error;
 
 use crate::blocking::Batch;
-use crate::blocking::run::{Run, Turn};
+use crate::blocking::run::{Input, Run, Turn};
 use crate::clock::now;
 use crate::finish::{Finish, IntoFinish};
 use crate::job::Begun;
@@ -41,7 +41,7 @@ impl<I: Iterator, F> Each<I, F> {
     {
         let threads = Threads {
             run: Mutex::new(Run::new(self.batch)),
-            ended: Condvar::new(),
+            changed: Condvar::new(),
             each: self.each,
         };
         thread::scope(|scope| threads.work(scope));
@@ -53,9 +53,16 @@ impl<I: Iterator, F> Each<I, F> {
 /// What the threads share.
 struct Threads<I: Iterator, F> {
     run: Mutex<Run<I>>,
-    ended: Condvar,
+    /// A try ended, or the input gave something.
+    changed: Condvar,
     each: F,
 }
+
+/// A request to try, if there was one, and the lock again.
+type Asked<'a, I> = (
+    MutexGuard<'a, Run<I>>,
+    Option<(<I as Iterator>::Item, Begun<<I as Iterator>::Item>)>,
+);
 
 impl<I, F, V> Threads<I, F>
 where
@@ -68,25 +75,52 @@ where
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut run = self.lock();
         loop {
-            match run.turn() {
-                Turn::Try(request, begun) => {
-                    if run.wants_another() {
-                        let another = Builder::new().spawn_scoped(scope, || self.work(scope));
-                        if another.is_err() {
-                            run.without_another();
-                        }
-                    }
+            let (request, begun) = match run.turn() {
+                Turn::Try(request, begun) => (request, begun),
+                Turn::Ask(input) => {
                     drop(run);
-                    let told = self.attempt(request, &begun);
-                    run = self.lock();
-                    run.end(begun, told);
-                    self.ended.notify_all();
+                    let asked;
+                    (run, asked) = self.ask(input);
+                    match asked {
+                        Some(asked) => asked,
+                        None => continue,
+                    }
                 }
                 Turn::Wait => {
-                    let waited = self.ended.wait_timeout(run, PERIOD);
+                    let waited = self.changed.wait_timeout(run, PERIOD);
                     (run, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                    continue;
                 }
                 Turn::Over => return,
+            };
+            if run.wants_another() {
+                let another = Builder::new().spawn_scoped(scope, || self.work(scope));
+                if another.is_err() {
+                    run.without_another();
+                }
+            }
+            drop(run);
+            let told = self.attempt(request, &begun);
+            run = self.lock();
+            run.end(begun, told);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Asks the input for a request, and gives it back whatever comes of that.
+    fn ask(&self, mut input: Input<I>) -> Asked<'_, I> {
+        let asked = catch_unwind(AssertUnwindSafe(|| input.next()));
+        let mut run = self.lock();
+        self.changed.notify_all();
+        match asked {
+            Ok(job) => {
+                let asked = run.asked(input, job);
+                (run, asked)
+            }
+            Err(panic) => {
+                run.asked(input, None);
+                drop(run);
+                resume_unwind(panic)
             }
         }
     }

@@ -18,9 +18,9 @@ use crate::told::Told;
 
 /// How a run stands, behind the lock of its threads.
 pub(crate) struct Run<I: Iterator> {
-    source: I,
+    /// `None` while a thread asks it.
+    input: Option<Input<I>>,
     exhausted: bool,
-    numbers: Numbers,
     tail: Tail<I::Item>,
     under_way: BTreeSet<usize>,
     threads: usize,
@@ -32,12 +32,38 @@ pub(crate) struct Run<I: Iterator> {
     shown: Instant,
 }
 
+/// Fresh requests, and the indices that they get.
+pub(crate) struct Input<I> {
+    source: I,
+    numbers: Numbers,
+    skipped: usize,
+}
+
 /// What a thread does next.
-pub(crate) enum Turn<R> {
-    Try(R, Begun<R>),
+pub(crate) enum Turn<I: Iterator> {
+    Try(I::Item, Begun<I::Item>),
+    /// Ask for a request, without the lock: it may take long. No one else asks meanwhile.
+    Ask(Input<I>),
     /// There is no room, or a try that is under way may come back.
     Wait,
     Over,
+}
+
+impl<I: Iterator> Input<I> {
+    /// The next one that is not done already.
+    pub(crate) fn next(&mut self) -> Option<Job<I::Item>> {
+        loop {
+            let request = self.source.next()?;
+            if let Some(index) = self.numbers.number() {
+                return Some(Job {
+                    index,
+                    tries: 0,
+                    request,
+                });
+            }
+            self.skipped += 1;
+        }
+    }
 }
 
 impl<I: Iterator> Run<I> {
@@ -52,9 +78,12 @@ impl<I: Iterator> Run<I> {
         let started = now();
         let numbers = ledger.open(settings.checkpoint.take(), requests);
         let mut run = Self {
-            source,
+            input: Some(Input {
+                source,
+                numbers,
+                skipped: 0,
+            }),
             exhausted: false,
-            numbers,
             tail: Tail::new(),
             under_way: BTreeSet::new(),
             threads: 1,
@@ -72,7 +101,8 @@ impl<I: Iterator> Run<I> {
     /// Counts one more thread, if all are busy and there is room for more.
     pub(crate) fn wants_another(&mut self) -> bool {
         let busy = self.under_way.len() == self.threads;
-        let wants = busy && !self.exhausted && self.threads < self.settings.window.size();
+        let window = self.settings.window.size().unwrap_or(0);
+        let wants = busy && !self.exhausted && self.threads < window;
         self.threads += usize::from(wants);
         wants
     }
@@ -82,48 +112,55 @@ impl<I: Iterator> Run<I> {
         self.threads -= 1;
     }
 
-    pub(crate) fn turn(&mut self) -> Turn<I::Item> {
+    pub(crate) fn turn(&mut self) -> Turn<I> {
         if self.ledger.stopped.is_none() && (self.until)() {
             self.ledger.stop(Stopped::Cancelled);
         }
-        if self.ledger.stopped.is_some() {
-            return Turn::Over;
+        let window = self.settings.window.size();
+        if window.is_none() {
+            self.ledger.stop(Stopped::Closed);
         }
-        if self.under_way.len() >= self.settings.window.size() {
+        let Some(window) = window.filter(|_| self.ledger.stopped.is_none()) else {
+            return Turn::Over;
+        };
+        let asked = usize::from(self.input.is_none());
+        if self.under_way.len() + asked >= window {
             return Turn::Wait;
         }
-        match self.next() {
-            Some(job) => {
-                let (request, begun) = self.settings.again.begin(job);
-                self.under_way.insert(begun.index);
-                Turn::Try(request, begun)
-            }
-            None if self.under_way.is_empty() => Turn::Over,
+        if let Some(job) = self.tail.take_if_full() {
+            return self.begin(job);
+        }
+        if let Some(input) = self.input.take_if(|_| !self.exhausted) {
+            return Turn::Ask(input);
+        }
+        match self.tail.take() {
+            Some(job) => self.begin(job),
+            None if self.under_way.is_empty() && asked == 0 => Turn::Over,
             None => Turn::Wait,
         }
     }
 
-    fn next(&mut self) -> Option<Job<I::Item>> {
-        let full = self.tail.take_if_full();
-        full.or_else(|| self.fresh()).or_else(|| self.tail.take())
+    /// What came of asking. `None` if the input has ended, or panicked.
+    pub(crate) fn asked(
+        &mut self,
+        input: Input<I>,
+        job: Option<Job<I::Item>>,
+    ) -> Option<(I::Item, Begun<I::Item>)> {
+        self.ledger.tally.counts.skipped = input.skipped;
+        self.input = Some(input);
+        self.exhausted = job.is_none();
+        job.map(|job| self.begun(job))
     }
 
-    fn fresh(&mut self) -> Option<Job<I::Item>> {
-        while !self.exhausted {
-            let Some(request) = self.source.next() else {
-                self.exhausted = true;
-                break;
-            };
-            if let Some(index) = self.numbers.number() {
-                return Some(Job {
-                    index,
-                    tries: 0,
-                    request,
-                });
-            }
-            self.ledger.tally.counts.skipped += 1;
-        }
-        None
+    fn begin(&mut self, job: Job<I::Item>) -> Turn<I> {
+        let (request, begun) = self.begun(job);
+        Turn::Try(request, begun)
+    }
+
+    fn begun(&mut self, job: Job<I::Item>) -> (I::Item, Begun<I::Item>) {
+        let (request, begun) = self.settings.again.begin(job);
+        self.under_way.insert(begun.index);
+        (request, begun)
     }
 
     pub(crate) fn end<T>(&mut self, begun: Begun<I::Item>, told: Told<T>) {
@@ -152,12 +189,10 @@ impl<I: Iterator> Run<I> {
 
     pub(crate) fn into_summary(mut self) -> Summary {
         self.show();
-        let more = if self.exhausted {
-            Some(0)
-        } else {
-            exact(self.source.size_hint())
-        };
-        let left = Left::new(self.tail.indices(), self.numbers.next(), more);
+        let input = self.input.as_ref().expect("whoever asks gives it back");
+        let more = exact(input.source.size_hint()).filter(|_| !self.exhausted);
+        let more = more.or(self.exhausted.then_some(0));
+        let left = Left::new(self.tail.indices(), input.numbers.next(), more);
         let took = now() - self.started;
         Summary::new(self.ledger.tally, took, self.ledger.stopped, left)
     }

@@ -42,6 +42,9 @@ impl Drop for Inside {
     }
 }
 
+/// What a limit is not moved to otherwise.
+const CLOSED: usize = usize::MAX - 1;
+
 /// A limit that is moved by hand, and nothing behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit(Arc<AtomicUsize>);
@@ -50,11 +53,18 @@ impl Limit {
     pub(crate) fn new(limit: usize) -> Self {
         Self(Arc::new(AtomicUsize::new(limit)))
     }
+
+    pub(crate) fn close(&self) {
+        self.set_limit(CLOSED);
+    }
 }
 
 impl Steer for Limit {
     fn snapshot(&self) -> Snapshot {
-        Snapshot::new(self.0.load(SeqCst))
+        let limit = self.0.load(SeqCst);
+        let mut snapshot = Snapshot::new(limit);
+        snapshot.closed = limit == CLOSED;
+        snapshot
     }
 
     fn set_limit(&self, limit: usize) {

@@ -198,3 +198,54 @@ fn an_input_that_waits_keeps_nobody_from_ending() {
         .run();
     assert_eq!(summary.counts.succeeded, 4);
 }
+
+/// The input gives its last request when the first three are done: written down, and told.
+#[test]
+fn an_input_that_waits_keeps_nothing_from_being_written_down() {
+    let file = no_file("waits.idx");
+    let written = || {
+        fs::read_to_string(&file)
+            .unwrap_or_default()
+            .lines()
+            .count()
+    };
+    let input = (0..4).inspect(|n| {
+        while *n == 3 && written() < 4 {
+            std::thread::yield_now();
+        }
+    });
+    let summary = Batch::new(input)
+        .window(4)
+        .resume_from(&file)
+        .each(|_, _| Ok::<_, Error>(()))
+        .run();
+    assert_eq!((summary.counts.succeeded, written()), (4, 5));
+}
+
+#[test]
+fn an_input_that_panics_ends_the_run_with_its_panic() {
+    let log = Log::default();
+    let run = || {
+        Batch::new((0..10).inspect(|n| assert_ne!(*n, 5, "no five")))
+            .window(3)
+            .each(|index, _| {
+                log.add(index);
+                Ok::<_, Error>(())
+            })
+            .run()
+    };
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    assert_eq!(log.sorted(), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn behind_a_gate_that_is_closed_nothing_is_begun() {
+    let limit = Limit::new(3);
+    limit.close();
+    let summary = Batch::new(0..10)
+        .steer(limit)
+        .each(|_, _| Ok::<_, Error>(()))
+        .run();
+    assert!(matches!(summary.stopped, Some(Stopped::Closed)));
+    assert_eq!((summary.counts.tries, summary.left.count()), (0, Some(10)));
+}

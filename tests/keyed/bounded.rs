@@ -1,0 +1,179 @@
+//! Many keys.
+
+use std::convert::Infallible;
+use std::future::ready;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use allocation_counter::measure;
+use futures_util::FutureExt;
+use tidegate::{GateLayer, GovernorLayer, HttpClassifier, KeyedLayer, Units, per_hour, per_second};
+use tokio::runtime::Handle;
+use tokio::time::advance;
+use tower::{Layer, Service, service_fn};
+
+use crate::{clean, echo, free, send, slow, strict};
+
+#[tokio::test(start_paused = true)]
+async fn a_million_keys_in_an_hour_leave_no_more_than_those_in_use_and_a_hot_one_keeps_its_state() {
+    const HOT: u32 = u32::MAX;
+    let hot = HOT.to_string();
+    let keyed = KeyedLayer::new(u32::to_string, move |key| {
+        let hourly = (key == hot).then_some(per_hour(1.0).burst(10_000));
+        strict(1, hourly.unwrap_or(per_second(1.0)))
+    });
+    let handle = keyed.handle();
+    let mut stack = keyed.layer(service_fn(|_: u32| ready(Ok::<_, Infallible>(()))));
+    let mut send = |key: u32| stack.call(key).now_or_never().expect("it does not wait");
+    let mut most = 0;
+    for turn in 0..10_000 {
+        (0..100).for_each(|key| send(100 * turn + key).unwrap());
+        send(HOT).unwrap();
+        most = most.max(handle.len());
+        advance(360.ms()).await;
+    }
+    // 278 come in a second, and owe for one.
+    assert!(most < 4 * 278, "{most}");
+    // It sent 10,000 in an hour, of which it gained one.
+    send(HOT).unwrap();
+    send(HOT).unwrap_err();
+
+    for _ in 0..100 {
+        advance(1.s()).await;
+        (0..100).for_each(|key| send(key).unwrap());
+    }
+    assert!(handle.len() <= 101, "{}", handle.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_are_done_leave_as_a_few_others_go_on() {
+    let keyed = KeyedLayer::per_host(|_| strict(10, per_second(1.0)));
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    for host in 0..20_000 {
+        send(&stack, &format!("host-{host}.example")).unwrap();
+    }
+    assert_eq!(handle.len(), 20_000);
+    for _ in 0..600 {
+        advance(1.s()).await;
+        for host in 0..100 {
+            send(&stack, &format!("active-{host}.example")).unwrap();
+        }
+    }
+    assert!(handle.len() <= 110, "{}", handle.len());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_key_takes_is_bounded_and_given_back() {
+    const KEYS: u32 = 20_000;
+    let hosts: Vec<_> = (0..KEYS)
+        .map(|host| format!("host-{host:06}.example"))
+        .collect();
+    let keyed = KeyedLayer::per_host(|host| match host {
+        "last.example" => free(),
+        _ => strict(10, per_hour(60.0)),
+    })
+    .max_keys(2 * KEYS as usize);
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    let filled = measure(|| hosts.iter().for_each(|host| send(&stack, host).unwrap()));
+    assert_eq!(handle.len(), KEYS as usize);
+    let each = filled.bytes_current / i64::from(KEYS);
+    println!("{each} bytes for each key");
+    assert!(each < 800, "{each}");
+
+    advance(60.s()).await;
+    let emptied = measure(|| {
+        for _ in 0..20 * KEYS {
+            send(&stack, "last.example").unwrap();
+        }
+    });
+    assert_eq!(handle.len(), 1);
+    let left = filled.bytes_current + emptied.bytes_current;
+    assert!(left < 100_000, "{left}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_all_keys_are_in_use_new_ones_share_one_gate_and_nothing_is_forgotten() {
+    let keyed = KeyedLayer::per_host(|_| strict(10, per_hour(1.0))).max_keys(4);
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    for host in ["a", "b", "c", "d", "e"] {
+        send(&stack, host).unwrap();
+    }
+    assert_eq!((handle.len(), handle.overflowed()), (4, 1));
+    let shared = send(&stack, "f").unwrap_err();
+    assert_eq!((shared.by, shared.key.as_deref()), ("gate", Some("*")));
+    assert_eq!(handle.key("g").key(), "*");
+    for host in ["a", "b", "c", "d"] {
+        let refused = send(&stack, host).unwrap_err();
+        assert_eq!(refused.key.as_deref(), Some(host));
+    }
+
+    advance(3_600.s()).await;
+    for host in ["e", "f", "g", "h"] {
+        send(&stack, host).unwrap();
+    }
+    assert_eq!((handle.len(), handle.overflowed()), (4, 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nobody_is_fresh_what_was_idle_for_longest_makes_room() {
+    let keyed = KeyedLayer::per_host(|_| GovernorLayer::new(HttpClassifier::default()).hold_head())
+        .max_keys(2);
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    send(&stack, "a").unwrap();
+    send(&stack, "b").unwrap();
+    advance(10.s()).await;
+    // So often that the cleaner comes by at both.
+    (0..2 * 64 * 64).for_each(|_| send(&stack, "b").unwrap());
+    advance(10.s()).await;
+    send(&stack, "b").unwrap();
+    send(&stack, "c").unwrap();
+    assert!(handle.get("a").is_none() && handle.get("b").is_some());
+    assert_eq!((handle.len(), handle.overflowed()), (2, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_of_them_leave_no_task_behind() {
+    let layer = || KeyedLayer::per_host(|_| GateLayer::new(1).hold_head());
+    let stacks: Vec<_> = (0..10_000).map(|_| layer().layer(echo())).collect();
+    for stack in &stacks[..100] {
+        clean(stack, &stack.handle());
+    }
+    let tasks = || Handle::current().metrics().num_alive_tasks();
+    assert_eq!(tasks(), 0);
+    drop(stacks);
+    assert_eq!(tasks(), 0);
+}
+
+#[test]
+fn clones_and_services_of_one_layer_share_what_is_kept() {
+    let keyed = KeyedLayer::per_host(|_| strict(10, slow(3)));
+    let one = keyed.layer(echo());
+    let two = keyed.clone().layer(echo());
+    send(&one, "a").unwrap();
+    send(&two, "a").unwrap();
+    send(&one.clone(), "a").unwrap();
+    send(&two.clone(), "a").unwrap_err();
+    assert_eq!(keyed.handle().len(), 1);
+}
+
+/// Threads that come for the same new hosts at the same time find one gate.
+#[test]
+fn threads_that_make_the_same_keys_at_once_share_their_gates() {
+    let keyed = KeyedLayer::per_host(|_| strict(10, slow(5)));
+    let stack = keyed.layer(echo());
+    let sent = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for host in 0..2_000 {
+                    for _ in 0..3 {
+                        let done = send(&stack, &format!("host-{host}")).is_ok();
+                        sent.fetch_add(done.into(), Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(sent.load(Relaxed), 2_000 * 5);
+    assert_eq!(keyed.handle().len(), 2_000);
+}
