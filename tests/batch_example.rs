@@ -175,6 +175,27 @@ fn pictures_go_where_they_are_told_to_and_it_says_so() {
 }
 
 #[test]
+fn a_retry_layer_mends_what_a_gate_lets_through_and_not_a_storm() {
+    let rows = json(&[
+        "--requests=400",
+        "--strategies=none,gate",
+        "--retry",
+        "--limit=40",
+    ]);
+    let [none, gate] = &rows[..] else {
+        panic!("two strategies, not {rows:?}");
+    };
+    // A fifth of the requests and the reserve may be tried again.
+    assert!((401..600).contains(&count(none, "sent")), "{none:?}");
+    assert!(count(none, "refused") > 0);
+    assert!(
+        count(gate, "succeeded") > count(none, "succeeded"),
+        "{gate:?}"
+    );
+    assert!((401..600).contains(&count(gate, "sent")), "{gate:?}");
+}
+
+#[test]
 fn limits_that_find_themselves_lose_nothing_at_any_upstream() {
     for upstream in ["workers", "rate", "slow"] {
         let strategies = "--strategies=aimd,governor,prober";

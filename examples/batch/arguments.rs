@@ -15,6 +15,7 @@ use crate::urls::Urls;
 /// mean.
 #[derive(Debug, Parser)]
 #[command(name = "batch", after_long_help = COLUMNS)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(crate) struct Arguments {
     /// How many requests each strategy has. Default: 10000; with --urls as many as there are URLs,
     /// and where it is more, they are gone through again.
@@ -50,6 +51,12 @@ pub(crate) struct Arguments {
         default_value_t = upstream::RATE
     )]
     pub(crate) rate: f64,
+
+    /// Tries again by a retry layer, of all strategies: at most 5 times, after 100 ms to 5 s or when the
+    /// upstream says, and no more than a fifth of the requests. Otherwise what did not succeed goes
+    /// back to the tail, at most 5 times; of none never.
+    #[arg(long)]
+    pub(crate) retry: bool,
 
     /// How the embedded upstream overloads.
     #[arg(
@@ -110,6 +117,7 @@ impl Arguments {
         Told {
             limit: self.limit,
             rate: tidegate::per_second(self.rate),
+            retry: self.retry,
         }
     }
 }

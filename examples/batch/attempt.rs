@@ -1,5 +1,8 @@
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -88,16 +91,25 @@ fn failed(error: Error) -> Ended {
     Ended::Failed { why }
 }
 
-/// A client whose responses know when their request was sent.
+/// A client that counts what it sends, and whose responses know when their request was sent.
 #[derive(Clone, Debug)]
-pub(crate) struct Timed(Client);
+pub(crate) struct Timed {
+    client: Client,
+    sent: Arc<AtomicUsize>,
+}
 
 #[derive(Clone, Copy, Debug)]
 struct SentAt(Instant);
 
 impl Timed {
     pub(crate) fn new(client: Client) -> Self {
-        Self(client)
+        let sent = Arc::default();
+        Self { client, sent }
+    }
+
+    /// How many it has sent.
+    pub(crate) fn sent(&self) -> Arc<AtomicUsize> {
+        Arc::clone(&self.sent)
     }
 }
 
@@ -107,12 +119,13 @@ impl Service<Request> for Timed {
     type Future = Pin<Box<dyn Future<Output = reqwest::Result<Response>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<reqwest::Result<()>> {
-        Service::<Request>::poll_ready(&mut self.0, cx)
+        Service::<Request>::poll_ready(&mut self.client, cx)
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
         let sent = SentAt(now());
-        let response = self.0.call(request);
+        self.sent.fetch_add(1, Relaxed);
+        let response = self.client.call(request);
         Box::pin(async move {
             let mut response = response.await?;
             response.extensions_mut().insert(sent);

@@ -60,6 +60,7 @@ impl Run {
                 }
             }
         }
+        self.tally.sent = self.stack.sent().unwrap_or(self.tally.sent);
         self.tally.took = now().duration_since(started);
         self.tally
     }

@@ -1,15 +1,19 @@
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use reqwest::{Request, Response};
-use tidegate::{BoxError, Error, Steer};
+use tidegate::{BoxError, Error, RetryLayer, Steer, Units};
 use tower::util::BoxCloneSyncService;
-use tower::{Service, ServiceExt};
+use tower::{Layer, Service, ServiceExt};
 
 /// What a strategy sends its requests through.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
     service: BoxCloneSyncService<Request, Response, Error>,
     steer: Option<Arc<dyn Steer>>,
+    /// How many were sent, where one try may be many.
+    sent: Option<Arc<AtomicUsize>>,
 }
 
 /// Tries that wait at a limit, so that it is never idle while the next one is on its way.
@@ -29,6 +33,7 @@ impl Stack {
         Self {
             service: BoxCloneSyncService::new(service.map_err(Error::service)),
             steer: None,
+            sent: None,
         }
     }
 
@@ -41,7 +46,23 @@ impl Stack {
         Self {
             service: BoxCloneSyncService::new(service),
             steer: Some(steer),
+            sent: None,
         }
+    }
+
+    /// The same behind a retry layer; `sent` counts what goes out of it.
+    pub(crate) fn retrying(self, sent: Arc<AtomicUsize>) -> Self {
+        let retry = RetryLayer::exponential(100.ms()..5.s()).attempts(RETRIES + 1);
+        Self {
+            service: BoxCloneSyncService::new(retry.layer(self.service)),
+            sent: Some(sent),
+            ..self
+        }
+    }
+
+    /// How many were sent, where that is not how many were tried.
+    pub(crate) fn sent(&self) -> Option<usize> {
+        self.sent.as_ref().map(|sent| sent.load(Relaxed))
     }
 
     /// How many tries there may be at once, those that wait included.
@@ -56,7 +77,8 @@ impl Stack {
 
     /// How often a request that did not succeed is tried again.
     pub(crate) fn retries(&self) -> u32 {
-        if self.steer.is_some() { RETRIES } else { 0 }
+        let tail = self.steer.is_some() && self.sent.is_none();
+        if tail { RETRIES } else { 0 }
     }
 
     pub(crate) async fn send(self, request: Request) -> Result<Response, Error> {

@@ -34,11 +34,23 @@ pub(crate) enum Strategy {
 pub(crate) struct Told {
     pub(crate) limit: usize,
     pub(crate) rate: Pace,
+    pub(crate) retry: bool,
 }
 
 impl Strategy {
     pub(crate) fn stack(self, client: Client, told: Told) -> Stack {
         let client = Timed::new(client);
+        let sent = client.sent();
+        let stack = self.once(client, told);
+        if told.retry {
+            stack.retrying(sent)
+        } else {
+            stack
+        }
+    }
+
+    /// What each try goes through.
+    fn once(self, client: Timed, told: Told) -> Stack {
         match self {
             Self::None => Stack::unlimited(client),
             Self::Gate => {
