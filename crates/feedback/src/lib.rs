@@ -2,7 +2,7 @@
 //!
 //! The wire of a control loop: a [`Classify`](tidegate_classify::Classify) says what each answer
 //! means, a [`Controller`](tidegate_core::Controller) learns from it, and what it asks for is done
-//! at the [`Door`](tidegate_admission::Door) of the gate outside.
+//! at the [`Door`] of the gate outside.
 //!
 //! ```
 //! use tidegate_classify::Answer;
