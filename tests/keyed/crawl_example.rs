@@ -42,12 +42,12 @@ fn a_crawl_finds_every_page_and_each_host_has_its_delay_for_redirects_too() {
     for row in &rows {
         let count = |field: &str| row[field].as_u64().unwrap();
         assert_eq!((count("pages"), count("redirected")), (12, 3), "{row}");
-        // Its own 12 pages, 3 that have moved, and 3 pages again for those that moved there.
-        assert_eq!(
-            (count("requests"), count("peak_in_flight")),
-            (18, 1),
-            "{row}"
-        );
-        assert!(row["seconds"].as_f64().unwrap() >= 17.0 * 0.05, "{row}");
+        // Its own 12 pages, 3 that have moved, and 3 that those lead to from the site before, which it
+        // may know by then.
+        let requests = count("requests");
+        assert!((12 + 3..=12 + 3 + 3).contains(&requests), "{row}");
+        assert_eq!(count("peak_in_flight"), 1, "{row}");
+        let least = 0.05 * (requests - 1) as f64;
+        assert!(row["seconds"].as_f64().unwrap() >= least, "{row}");
     }
 }

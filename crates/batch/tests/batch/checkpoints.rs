@@ -102,6 +102,11 @@ async fn a_last_line_that_is_torn_is_ignored_and_overwritten() {
     for (text, again) in [
         (format!("{header}1\n3\n0\n7"), vec![2, 4, 5, 6, 7, 8, 9]),
         (format!("{header}1\n3\n0\n\0\0"), vec![2, 4, 5, 6, 7, 8, 9]),
+        // Longer than all that is written after it.
+        (
+            format!("{header}0\n1\n2\n3\n4\n5\n6\n7\n8\n{}", "\0".repeat(50)),
+            vec![9],
+        ),
         (header.to_owned(), (0..10).collect()),
         (header[..20].to_owned(), (0..10).collect()),
         (header.trim_end().to_owned(), (0..10).collect()),
