@@ -6,7 +6,8 @@
 //! $ cargo run --release --example wire -- --help
 //! ```
 //!
-//! Fails if a run's goodput is more than 10 % off the simulator's, or its waste more than 2 points.
+//! Fails if a run's goodput is more than 10 % off the simulator's, or its waste more than 2 points, and
+//! prints what the limit did in such a run.
 //! What was measured stands in `docs/wire.md`.
 
 mod arguments;
@@ -64,14 +65,17 @@ fn compare(arguments: &Arguments) -> anyhow::Result<usize> {
                         seed,
                         span,
                     };
-                    let measured = Runtime::new()?.block_on(run.measure())?;
+                    let (measured, report) = Runtime::new()?.block_on(run.measure())?;
                     let row = Row {
                         run,
                         measured,
                         simulated,
                     };
-                    off += usize::from(!row.agrees());
                     println!("{row}");
+                    if !row.agrees() {
+                        off += 1;
+                        eprintln!("{}", report.table());
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@ use http::Method;
 use http_body_util::Empty;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
-use tidegate::{Error, GovernorLayer, HttpClassifier, ProberLayer, Steer};
+use tidegate::{Error, GovernorLayer, HttpClassifier, ProberLayer, Report, Steer};
 use tokio::time::timeout;
 use tower::{Layer, Service, ServiceExt};
 
@@ -33,15 +33,18 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    pub(crate) async fn measure(self) -> anyhow::Result<Figures> {
+    /// What came of it, and what the limit did.
+    pub(crate) async fn measure(self) -> anyhow::Result<(Figures, Report)> {
         let upstream = self.plant.upstream().seed(self.seed).start_on_thread();
         let governor = GovernorLayer::new(HttpClassifier::default());
         let prober = ProberLayer::new(HttpClassifier::default());
-        let steer: &dyn Steer = match self.law {
-            Law::Governor => &governor.handle(),
-            Law::Prober => &prober.handle(),
+        let steer: Arc<dyn Steer> = match self.law {
+            Law::Governor => Arc::new(governor.handle()),
+            Law::Prober => Arc::new(prober.handle()),
         };
-        Ok(match self.client {
+        let report = Report::attach_shared(Arc::clone(&steer));
+        let steer = &*steer;
+        let figures = match self.client {
             WireClient::Reqwest => {
                 let client = reqwest::Client::builder().no_proxy().build()?;
                 let url: reqwest::Url = upstream.uri().parse()?;
@@ -60,7 +63,8 @@ impl Run {
                     Law::Prober => self.drive(steer, prober.layer(client), request).await,
                 }
             }
-        })
+        };
+        Ok((figures, report))
     }
 
     /// As many as the layer lets go, each read to its end and followed by the next.

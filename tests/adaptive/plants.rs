@@ -84,3 +84,23 @@ fn workers_that_only_slow_down_are_used_as_in_the_simulator() {
     let scenario = include_str!("../../examples/wire/slow.toml");
     assert_as_simulated(scenario, || Upstream::workers(16), 1);
 }
+
+/// At the end of the start the limit falls to a third while all is full. What was let in before and
+/// goes out after it is refused too, and says nothing about the new limit.
+#[test]
+fn a_cut_is_not_repeated_for_requests_that_were_let_in_before_it() {
+    each_law!(new => {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(async {
+            let upstream = Upstream::workers(16).queue(16).seed(11);
+            let upstream = upstream.service_time(Exponential(20.ms())).start_in_process();
+            let layer = new();
+            let history = History::of(&layer.handle());
+            let stack = layer.layer(Route::to(&upstream, ROUND_TRIP.ms()));
+            crowd(96, &stack, 5.s()).await;
+            let goodput = history.goodput(1.0, 5.0);
+            assert!(goodput > 720.0, "{goodput}");
+        });
+    });
+}

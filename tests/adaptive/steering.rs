@@ -57,8 +57,8 @@ fn first_after(same: &History, other: &History) -> [(Duration, Change); 2] {
 #[tokio::test(start_paused = true)]
 async fn gains_and_setpoint_move_nothing_and_decide_at_the_end_of_the_round() {
     type Set = fn(&GovernorHandle) -> Result<(), Invalid>;
-    // Of 45 answers 4 failed: above the setpoint.
-    let same = governed(0.08, |_| ()).await;
+    // Of 57 answers 3 failed: just above the setpoint.
+    let same = governed(0.06, |_| ()).await;
     let sets: [(Set, bool); 6] = [
         (|handle| handle.set_setpoint(0.20), true),
         (|handle| handle.set_setpoint(0.01), false),
@@ -68,7 +68,7 @@ async fn gains_and_setpoint_move_nothing_and_decide_at_the_end_of_the_round() {
         (|handle| handle.set_gains(0.10, 0.18, 0.20), false),
     ];
     for (nth, (set, higher)) in sets.into_iter().enumerate() {
-        let other = governed(0.08, |handle| {
+        let other = governed(0.06, |handle| {
             let (limit, asked) = (handle.limit(), handle.setting());
             let before = handle.settings();
             set(handle).unwrap();
@@ -195,6 +195,8 @@ async fn a_pace_and_a_pause_are_in_force_at_once_and_leave_the_limit_alone() {
         let arrivals = || upstream.arrivals().iter().map(|arrival| arrival.at).collect::<Vec<_>>();
         let history = steered!(layer, upstream, async {
             handle.set_pace(Some(per_second(100.0)));
+            // What was under way has arrived.
+            sleep(10.ms()).await;
             let (limit, sent) = (handle.limit(), arrivals().len());
             sleep(1.s()).await;
             assert!(most_in(1.s(), arrivals()[sent..].iter().copied()) <= 105);

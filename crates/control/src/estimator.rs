@@ -187,7 +187,7 @@ impl<T: Term> Estimator<T> {
         }
         let starting = matches!(self.phase, Phase::Start) && self.rate.is_none();
         // While starting every answer counts: the limit only grew since it was sent.
-        let old = !starting && self.round.is_old(sample);
+        let old = !starting && (self.round.is_old(sample) || self.was_let_in_before(sample));
         let settled = starting || at >= self.round.t0 + self.latency;
         let busy = sample.in_flight >= self.usable();
         self.round.on_sample(old, settled, busy, sample);
@@ -204,6 +204,13 @@ impl<T: Term> Estimator<T> {
             return moved;
         }
         self.end_round(at, sample.outcome.is_overload()).or(moved)
+    }
+
+    /// Whether it was let in under a larger limit and went out after the decrease: a permit is given
+    /// before it is used, and two things may happen in one tick of the clock.
+    fn was_let_in_before(&self, sample: &Sample) -> bool {
+        let above = sample.in_flight_at_start as f64 > self.n.max(1.0);
+        above && self.clock.seconds(sample.started) <= self.round.t0 + self.latency
     }
 
     /// In flight from which on the limit counts as in use.

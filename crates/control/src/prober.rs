@@ -184,6 +184,24 @@ mod tests {
         assert!(words.ends_with("overloaded, above 6 %"), "{words}");
     }
 
+    /// They had their permits before the cut, and went out after it.
+    #[test]
+    fn overloads_of_requests_that_were_let_in_under_a_larger_limit_do_not_cut_again() {
+        let mut trial = started(100);
+        trial.wave(50.ms(), UNAVAILABLE);
+        let cut = trial.limit();
+        trial.law.on_start(trial.now, 100);
+        trial.wait(1.ms());
+        for _ in 0..60 {
+            assert_eq!(trial.answer_with(100, 1.ms(), UNAVAILABLE), None);
+        }
+        // Those that were not are heard.
+        for _ in 0..60 {
+            trial.answer_with(50, 1.ms(), UNAVAILABLE);
+        }
+        assert!(trial.limit() < cut, "{}", trial.limit());
+    }
+
     #[test]
     fn an_overload_that_takes_no_time_is_cut_again() {
         let mut trial = started(100);
