@@ -37,7 +37,7 @@
 //!
 //! # What is forgotten
 //!
-//! What nobody would miss: a [`Keyable`](tidegate_core::Keyable) layer that is as one that is made
+//! What nobody would miss: a [`Keyable`] layer that is as one that is made
 //! now, its bucket full, nothing waiting, in flight or paused. What a law has learned is forgotten
 //! once the key has been idle for [some time](KeyedLayer::forget_after). A debt, a pause, a request
 //! that waits, a body that is being read, a handle of the key that somebody holds: all of them keep
