@@ -1,7 +1,8 @@
 //! What a rate does under 64 tasks that never stop: how much of the rate is used, what a call costs
 //! in CPU time, and how evenly the tasks are served; beside the limiters that others have written.
 //!
-//! 10,000 a second, two workers, in turn, three seconds each. Linux only, for the CPU time.
+//! Then how late another task is beside a crowd that waits. 10,000 a second, two workers, in turn,
+//! three seconds each. Linux only, for the CPU time.
 
 use std::convert::Infallible;
 use std::num::NonZeroU32;
@@ -32,6 +33,8 @@ fn main() {
         row("governor until_ready", governor);
         row("leaky-bucket", leaky_bucket);
         row("tower-resilience", tower_resilience);
+        lateness("no crowd", 0);
+        lateness("a crowd of 10,000", 10_000);
     }
 }
 
@@ -130,6 +133,41 @@ fn row<S: Subject>(name: &str, subject: impl FnOnce() -> S) {
         least.unwrap_or(&0),
         most.unwrap_or(&0),
         TASKS - calls.len(),
+    );
+}
+
+/// How late a task that wants its turn each millisecond is, beside a crowd on the same thread that waits
+/// for the end of a pause and then leaves at the rate.
+fn lateness(name: &str, crowd: usize) {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .expect("a runtime can be built");
+    let mut late = runtime.block_on(async {
+        let rate = RateLayer::new(per_second(f64::from(RATE)).burst(BURST));
+        rate.handle().pause_until(now() + LENGTH / 3);
+        let service = rate.layer(works());
+        for _ in 0..crowd {
+            tokio::spawn(service.clone().oneshot(()));
+        }
+        tokio::task::yield_now().await;
+        let from = now();
+        let mut ticks = tokio::time::interval(Duration::from_millis(1));
+        let mut late = Vec::new();
+        while now() - from < LENGTH {
+            let due = ticks.tick().await;
+            late.push(now().saturating_duration_since(due.into_std()));
+        }
+        late
+    });
+    late.sort_unstable();
+    let at = |share: usize| late[(late.len() - 1) * share / 1_000].as_secs_f64() * 1e3;
+    println!(
+        "a tick of 1 ms beside {name:<18} late by {:.2} ms at p50, {:.2} at p99, {:.2} at p99.9, {:.2} at most",
+        at(500),
+        at(990),
+        at(999),
+        at(1_000),
     );
 }
 

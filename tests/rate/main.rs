@@ -1,7 +1,16 @@
 //! What a rate does with requests, through the layer.
 
+#[path = "../support/loopback.rs"]
+mod loopback;
+
 mod basics;
+mod clones;
+mod costs;
+mod crowds;
+mod model;
 mod quotas;
+mod refusals;
+mod slow;
 mod stacks;
 mod strict;
 
@@ -42,14 +51,22 @@ impl Sends {
     {
         let sends = self.clone();
         service_fn(move |cost| {
-            let at = now() - sends.origin;
-            sends.times.lock().unwrap().push((at, cost));
+            sends.note(cost);
             async move { Ok(cost) }
         })
     }
 
+    fn note(&self, cost: u32) {
+        let at = now() - self.origin;
+        self.times.lock().unwrap().push((at, cost));
+    }
+
     fn all(&self) -> Vec<(Duration, u32)> {
         self.times.lock().unwrap().clone()
+    }
+
+    fn count(&self) -> usize {
+        self.times.lock().unwrap().len()
     }
 
     fn millis(&self) -> Vec<u128> {

@@ -206,15 +206,3 @@ async fn a_hundred_that_wait_are_served_within_a_tenth_of_each_other() {
         );
     }
 }
-
-#[tokio::test(start_paused = true)]
-async fn ten_thousand_are_let_out_of_a_pause_at_the_rate() {
-    let rate = RateLayer::per_second(100.0);
-    rate.handle()
-        .pause_until((crate::now() + 30.s()).into_std());
-    let sends = Sends::new();
-    let service = rate.layer(sends.service());
-    join_all((0..10_000).map(|_| service.clone().oneshot(1))).await;
-    assert_eq!(sends.most_in(1.s()), 100);
-    assert_eq!(sends.millis()[9_999], 30_000 + 99_990);
-}

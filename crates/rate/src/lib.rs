@@ -34,7 +34,8 @@
 //! whatever each costs: for its tokens, then for the service below, then for the response. A future
 //! that nobody has polled holds neither tokens nor a place in the queue, and one that is dropped
 //! before its request was sent gives back what it took. Tokens are spent when the request is sent,
-//! whatever becomes of it.
+//! whatever becomes of it, unless a layer below refused it: then nothing was sent, and they are given
+//! back.
 //!
 //! Whoever waits needs a tokio runtime with time enabled, and panics where there is none. Its timers
 //! tick at 1 ms: see [`Door`] for what that means above 1,000 a second.

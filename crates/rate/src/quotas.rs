@@ -16,7 +16,7 @@ pub trait Quotas<Request>: Clone {
     /// Asks for what the request costs.
     fn acquire(&self, door: &Door, request: &Request) -> Acquire<Self::Tab>;
 
-    /// What is left once the request was sent.
+    /// What is left once the request was answered.
     fn sent(acquire: &mut Acquire<Self::Tab>) -> Self::Kept;
 }
 

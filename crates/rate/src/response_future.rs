@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
-use tidegate_admission::Acquire;
+use tidegate_admission::{Acquire, Tab};
 use tidegate_core::{BoxError, Error};
 use tower_service::Service;
 
@@ -19,11 +19,11 @@ pub struct ResponseFuture<S: Service<Request>, Request, Q: Quotas<Request>> {
     acquire: Acquire<Q::Tab>,
     quotas: Q,
     #[pin]
-    state: State<S, Request, Q::Kept>,
+    state: State<S, Request>,
 }
 
 #[pin_project(project = StateProjection)]
-enum State<S: Service<Request>, Request, K> {
+enum State<S: Service<Request>, Request> {
     Waiting {
         service: S,
         request: Option<Request>,
@@ -31,7 +31,6 @@ enum State<S: Service<Request>, Request, K> {
     Sent {
         #[pin]
         response: S::Future,
-        kept: K,
     },
 }
 
@@ -70,17 +69,35 @@ where
                 return Poll::Ready(Err(Error::service(error)));
             }
             let request = request.take().expect("not polled after it was ready");
-            let kept = Q::sent(this.acquire);
+            this.acquire.sent();
             let response = service.call(request);
-            this.state.set(State::Sent { response, kept });
+            this.state.set(State::Sent { response });
         }
-        let StateProjection::Sent { response, kept } = this.state.project() else {
+        let StateProjection::Sent { response } = this.state.project() else {
             unreachable!("it was sent a moment ago");
         };
         Poll::Ready(match ready!(response.poll(context)) {
-            Ok(response) => Ok(this.quotas.settle(response, kept.kept())),
-            Err(error) => Err(Error::service(error)),
+            Ok(response) => {
+                let kept = Q::sent(this.acquire);
+                Ok(this.quotas.settle(response, kept.kept()))
+            }
+            Err(error) => Err(fail(this.acquire, error.into())),
         })
+    }
+}
+
+#[cold]
+fn fail<T: Tab>(acquire: &mut Acquire<T>, error: BoxError) -> Error {
+    match Error::service(error).into_service() {
+        Ok(answer) => {
+            drop(acquire.take_door());
+            Error::service(answer)
+        }
+        // A layer below said no: nothing was sent, and the tokens are not spent.
+        Err(refusal) => {
+            acquire.give_back();
+            refusal
+        }
     }
 }
 
