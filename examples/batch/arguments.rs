@@ -15,7 +15,10 @@ use crate::urls::Urls;
 /// mean.
 #[derive(Debug, Parser)]
 #[command(name = "batch", after_long_help = COLUMNS)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command"
+)]
 pub(crate) struct Arguments {
     /// How many requests each strategy has. Default: 10000; with --urls as many as there are URLs,
     /// and where it is more, they are gone through again.
