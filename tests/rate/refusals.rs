@@ -12,6 +12,7 @@ use tidegate::{
     strict,
 };
 use tokio::time::{sleep, timeout};
+use tower::util::BoxCloneService;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::{Sends, now};
@@ -37,6 +38,47 @@ async fn what_a_layer_below_refuses_is_given_back() {
         handle.try_acquire(1).unwrap();
         assert!(handle.try_acquire(1).is_err());
     }
+}
+
+/// Ten tokens are taken, refused below a second later, and meanwhile there again and sent by another.
+async fn ten_after_a_late_refusal<Q>(rate: RateLayer<Q>) -> Vec<u128>
+where
+    RateLayer<Q>: Layer<Waits, Service: Calls> + Layer<Answers, Service: Calls>,
+{
+    let sends = Sends::new();
+    let log = sends.clone();
+    let answers: Answers = BoxCloneService::new(sends.service());
+    let gate = GateLayer::new(1).hold_head().max_wait(1_001.ms());
+    let _held = gate.handle().try_acquire().unwrap();
+    let waits: Waits = BoxCloneService::new(gate.layer(answers.clone()));
+    let late = rate.layer(waits).oneshot(10);
+    let others = async {
+        sleep(1.s()).await;
+        let service = rate.layer(answers);
+        service.clone().oneshot(10).await.unwrap();
+        sleep(1.ms()).await;
+        service.oneshot(10).await.unwrap();
+    };
+    let (refused, ()) = tokio::join!(late, others);
+    assert_eq!(refused.unwrap_err().refused().unwrap().by, "gate");
+    log.millis()
+}
+
+type Waits = BoxCloneService<u32, u32, Error>;
+type Answers = BoxCloneService<u32, u32, io::Error>;
+
+trait Calls: Service<u32, Response = u32, Error = Error> + Clone {}
+
+impl<S: Service<u32, Response = u32, Error = Error> + Clone> Calls for S {}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_refused_late_is_not_there_twice_in_several_quotas_or_settled_ones() {
+    let pace = per_second(10.0).burst(10);
+    let cost = |cost: &u32| *cost;
+    let several = RateLayer::new(pace).cost(cost).and(per_second(1e6));
+    assert_eq!(ten_after_a_late_refusal(several).await, [1_000, 2_000]);
+    let settled = RateLayer::new(pace).cost(cost).settle(|_: &u32| None);
+    assert_eq!(ten_after_a_late_refusal(settled).await, [1_000, 2_000]);
 }
 
 #[tokio::test(start_paused = true)]

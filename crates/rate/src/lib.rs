@@ -35,7 +35,9 @@
 //! that nobody has polled holds neither tokens nor a place in the queue, and one that is dropped
 //! before its request was sent gives back what it took. Tokens are spent when the request is sent,
 //! whatever becomes of it, unless a layer below refused it: then nothing was sent, and they are given
-//! back.
+//! back. With several quotas, or settled costs, that is no more than would be there without the
+//! request; otherwise it is all of them, so that a refusal which comes when the bucket has long filled
+//! again lets out as much more as that request did cost.
 //!
 //! Whoever waits needs a tokio runtime with time enabled, and panics where there is none. Its timers
 //! tick at 1 ms: see [`Door`] for what that means above 1,000 a second.
