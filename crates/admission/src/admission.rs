@@ -103,20 +103,20 @@ enum Blocked {
 }
 
 impl<P: Primitives> Admission<P> {
-    pub(crate) fn new(limit: usize) -> Self {
-        Self::of(Word::new(limit))
+    pub(crate) fn new(limit: usize, seed: u64) -> Self {
+        Self::of(Word::new(limit), seed)
     }
 
     /// Without a limit: a pace and a pause alone.
-    pub(crate) fn uncounted() -> Self {
-        Self::of(Word::uncounted())
+    pub(crate) fn uncounted(seed: u64) -> Self {
+        Self::of(Word::uncounted(), seed)
     }
 
-    fn of(word: Word) -> Self {
+    fn of(word: Word, seed: u64) -> Self {
         Self {
             word: P::Word::new(word.0),
             bucket: Bucket::new(),
-            queue: P::Lock::new(Queue::default()),
+            queue: P::Lock::new(Queue::seeded(seed)),
         }
     }
 
@@ -332,6 +332,8 @@ impl<P: Primitives> Admission<P> {
             Why::NoRoom
         } else if queue.ring.waiting() > queue.max_queue {
             Why::QueueFull
+        } else if queue.cooldown.is_on() && queue.is_paused_too_long(now) {
+            Why::Paused
         } else if deadline == u64::MAX {
             return None;
         } else {
@@ -383,6 +385,8 @@ impl<P: Primitives> Admission<P> {
         let passed_over = ticket.state() == State::PassedOver;
         if passed_over && queue.closed {
             ticket.set(State::Closed);
+        } else if passed_over && queue.cooldown.is_on() && queue.is_paused_too_long(&now) {
+            ticket.set(State::Paused);
         } else if passed_over {
             queue.ring.return_to_front(ticket);
             queue.expect(ticket.deadline());
@@ -391,13 +395,14 @@ impl<P: Primitives> Admission<P> {
         if let Some(fresh) = fresh {
             effects.drop_later(queue.ring.set_waker(ticket, fresh));
         }
-        if passed_over {
+        if passed_over && ticket.is_waiting() {
             self.advance(&mut queue, Spare(false), &now, &mut effects);
         }
         self.settle(&mut queue, &now, &mut effects);
         let poll = match ticket.state() {
             State::Expired => Poll::Ready(Err(Why::WaitedTooLong.into())),
             State::Closed => Poll::Ready(Err(Why::Closed.into())),
+            State::Paused => Poll::Ready(Err(Self::pause_refuses(&mut queue, &now))),
             _ => ticket.take(State::Taken).map_or(Poll::Pending, |entry| {
                 Poll::Ready(Ok(Self::comes(&mut queue, ticket, entry, &now)))
             }),
@@ -482,7 +487,9 @@ impl<P: Primitives> Admission<P> {
         }
         self.advance(&mut queue, Spare(false), &now, &mut effects);
         if queue.deadline.is_some_and(|at| at <= time) {
-            queue.deadline = queue.ring.expire(time, |waker| effects.wake(Some(waker)));
+            queue.deadline = queue
+                .ring
+                .expire(time, State::Expired, |waker| effects.wake(Some(waker)));
             self.advance(&mut queue, Spare(false), &now, &mut effects);
         }
         effects.stalled = queue.has_stalled(time);
@@ -542,9 +549,53 @@ impl<P: Primitives> Admission<P> {
         .1
     }
 
+    /// The same, since the service asked for it: those that would wait for longer than they may are
+    /// refused at once, and the others do not come back together.
+    pub(crate) fn cool_down(&self, until: u64, now: impl Fn() -> u64) -> Effects {
+        let time = now();
+        if until <= time {
+            return Effects::default();
+        }
+        let mut refused = Vec::new();
+        let mut effects = self
+            .locked(now, |this, queue| {
+                queue.pause_until = queue.pause_until.max(until);
+                queue.cooldown.ask(until);
+                this.set_slow();
+                let refuse = |waker| refused.push(waker);
+                if queue.cooldown.is_too_long(time) {
+                    queue.ring.clear(State::Paused, refuse);
+                } else if queue.deadline.is_some() {
+                    let before = queue.pause_until - 1;
+                    queue.deadline = queue.ring.expire(before, State::Paused, refuse);
+                }
+            })
+            .1;
+        for waker in refused {
+            effects.wake(Some(waker));
+        }
+        effects
+    }
+
+    /// What one is told that a pause of the service refuses.
+    fn pause_refuses(queue: &mut Queue<P>, now: &impl Fn() -> u64) -> Refusal {
+        let why = if queue.is_paused_too_long(now) {
+            Why::Paused
+        } else {
+            Why::WaitTooLong
+        };
+        let wait = queue.pause_until.saturating_sub(queue.now(now));
+        let wait = Some(wait).filter(|&wait| wait > 0);
+        Refusal { why, wait }
+    }
+
     /// Ends a pause.
     pub(crate) fn end_pause(&self, now: impl Fn() -> u64) -> Effects {
-        self.locked(now, |_, queue| queue.pause_until = 0).1
+        self.locked(now, |_, queue| {
+            queue.pause_until = 0;
+            queue.cooldown.stop();
+        })
+        .1
     }
 
     /// Refuses everybody from now on, and all that wait.
@@ -642,6 +693,7 @@ impl<P: Primitives> Admission<P> {
                 Ok(entry) => {
                     queue.entered = true;
                     if let Some((head, waker)) = queue.ring.pop_head() {
+                        self.space(queue, now);
                         head.grant(entry.tokens > 0, queue.meters.is_some());
                         let Queue { granted, ring, .. } = &mut *queue;
                         granted.push(head, |came| ring.recycle(came));
@@ -671,7 +723,7 @@ impl<P: Primitives> Admission<P> {
         queue: &mut Queue<P>,
         now: &impl Fn() -> u64,
     ) -> Result<Entry, Blocked> {
-        if let Some(until) = queue.pause(now) {
+        if let Some(until) = queue.pause(self.most(queue), now) {
             return Err(Blocked::Paused(until));
         }
         self.take_place(spare, queue, now)?;
@@ -710,6 +762,21 @@ impl<P: Primitives> Admission<P> {
             Err(Dry::Changing) => {
                 unreachable!("a pace is changed under the lock that is held here")
             }
+        }
+    }
+
+    /// How many may enter at once.
+    fn most(&self, queue: &Queue<P>) -> usize {
+        let burst = queue.pace.map_or(usize::MAX, |pace| pace.bucket() as usize);
+        Word(self.word.load(Relaxed)).limit().min(burst)
+    }
+
+    /// One enters: after a pause of the service the next one is not to follow at once.
+    #[inline]
+    fn space(&self, queue: &mut Queue<P>, now: &impl Fn() -> u64) {
+        if queue.cooldown.is_on() {
+            let (most, time) = (self.most(queue), queue.now(now));
+            queue.cooldown.enters(time, most);
         }
     }
 

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
@@ -66,7 +67,7 @@ impl Door {
     #[track_caller]
     pub fn new(by: &'static str, limit: usize) -> Self {
         assert!(limit > 0, "a limit is at least 1");
-        Self::of(by, Admission::new(limit))
+        Self::of(by, Admission::new(limit, seed()))
     }
 
     /// A door without a limit, for a pace and pauses alone.
@@ -84,7 +85,7 @@ impl Door {
     /// assert_eq!(taken, [true, true, false]);
     /// ```
     pub fn without_limit(by: &'static str) -> Self {
-        Self::of(by, Admission::uncounted())
+        Self::of(by, Admission::uncounted(seed()))
     }
 
     fn of(by: &'static str, admission: Admission<Std>) -> Self {
@@ -337,6 +338,31 @@ impl Door {
         self.0.apply(effects);
     }
 
+    /// Nobody enters before `until`, since the service asked for it.
+    ///
+    /// As [`pause_until`](Self::pause_until), and whoever would have to wait for its end longer than
+    /// [anybody waits](Self::set_longest_pause), or than it may, is refused at once, with when to try
+    /// again; those that wait already too. The others do not come back together: they enter one by one, with gaps of random length
+    /// that only add. In the first second no more enter than may be inside, or than the burst if that
+    /// is less, and each second after that up to twice as many, until nobody waits.
+    ///
+    /// A moment that is past does nothing.
+    pub fn cool_down_until(&self, until: Instant) {
+        let until = self.0.nanos(until);
+        let effects = self.0.admission.cool_down(until, || self.0.now());
+        self.0.apply(effects);
+    }
+
+    /// How long anybody waits at most for the end of a pause that the [service asked
+    /// for](Self::cool_down_until). Default 60 s, and that long is waited. Holds for those that come, and
+    /// for pauses that are asked for, from now on.
+    pub fn set_longest_pause(&self, longest: Duration) {
+        let longest = saturating_nanos(longest);
+        self.0
+            .admission
+            .with_queue(|queue| queue.cooldown.set_longest(longest));
+    }
+
     /// Ends a pause at once.
     pub fn end_pause(&self) {
         let effects = self.0.admission.end_pause(|| self.0.now());
@@ -524,15 +550,18 @@ impl Inner {
     }
 
     pub(crate) fn refused(&self, refusal: Refusal) -> Refused {
-        let (max_queue, max_wait) = self
+        let (max_queue, max_wait, longest) = self
             .admission
-            .with_queue(|queue| (queue.max_queue, queue.max_wait));
+            .with_queue(|queue| (queue.max_queue, queue.max_wait, queue.cooldown.longest()));
         let max_wait = Duration::from_nanos(max_wait);
         let reason = match refusal.why {
             Why::NoRoom => RefusedReason::NoRoom,
             Why::QueueFull => RefusedReason::QueueFull { max_queue },
             Why::WaitTooLong => RefusedReason::WaitTooLong { max_wait },
             Why::WaitedTooLong => RefusedReason::WaitedTooLong { max_wait },
+            Why::Paused => RefusedReason::Paused {
+                longest: Duration::from_nanos(longest),
+            },
             Why::Closed => RefusedReason::Closed,
         };
         Refused::new(self.by, reason).retry_after(refusal.wait.map(Duration::from_nanos))
@@ -562,6 +591,11 @@ impl Inner {
 #[expect(clippy::disallowed_methods, reason = "the door's clock")]
 fn now() -> Instant {
     tokio::time::Instant::now().into_std()
+}
+
+/// Another one for each door, so that the gaps after a pause differ in each process.
+fn seed() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 /// In 64 bits: `Duration::as_nanos` multiplies in 128, on the way of every request that has a pace.

@@ -47,6 +47,7 @@ mod bills;
 mod blocking;
 mod bodies;
 mod bucket;
+mod cooldown;
 mod costs;
 mod door;
 mod drain;

@@ -2,6 +2,7 @@
 //! reference.
 
 mod clocks;
+mod cooldowns;
 mod costs;
 mod interleavings;
 mod reference;

@@ -7,6 +7,7 @@ use std::task::Waker;
 
 use tidegate_core::Pace;
 
+use crate::cooldown::Cooldown;
 use crate::granted::Granted;
 use crate::meters::Meters;
 use crate::primitives::{AtomicWord, Primitives};
@@ -27,6 +28,8 @@ pub(crate) struct Queue<P: Primitives> {
     pub(crate) meters: Option<Box<Meters<P>>>,
     /// Nobody enters before; 0 when there is no pause.
     pub(crate) pause_until: u64,
+    /// Where a service asked for the pause, or for a part of it.
+    pub(crate) cooldown: Cooldown,
     pub(crate) max_queue: usize,
     /// `u64::MAX`: for ever.
     pub(crate) max_wait: u64,
@@ -71,6 +74,8 @@ pub(crate) enum Why {
     QueueFull,
     WaitTooLong,
     WaitedTooLong,
+    /// A service asked for a longer pause than anybody waits for.
+    Paused,
     Closed,
 }
 
@@ -97,14 +102,15 @@ impl<P: Primitives> Lease<P> {
     }
 }
 
-impl<P: Primitives> Default for Queue<P> {
-    fn default() -> Self {
+impl<P: Primitives> Queue<P> {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Self {
             ring: Ring::default(),
             granted: Granted::default(),
             pace: None,
             meters: None,
             pause_until: 0,
+            cooldown: Cooldown::seeded(seed),
             max_queue: usize::MAX,
             max_wait: u64::MAX,
             closed: false,
@@ -122,9 +128,7 @@ impl<P: Primitives> Default for Queue<P> {
             overdue: 0,
         }
     }
-}
 
-impl<P: Primitives> Queue<P> {
     /// The time, which never steps back.
     pub(crate) fn now(&mut self, now: &impl Fn() -> u64) -> u64 {
         self.clock = self.clock.max(now());
@@ -135,17 +139,33 @@ impl<P: Primitives> Queue<P> {
     pub(crate) fn is_idle(&self) -> bool {
         self.ring.waiting() == 0
             && self.pause_until == 0
+            && !self.cooldown.is_on()
             && !self.closed
             && self.meters.is_none()
             && self.drainers.is_empty()
     }
 
-    /// When the pause ends, if there is one.
-    pub(crate) fn pause(&mut self, now: &impl Fn() -> u64) -> Option<u64> {
-        if self.pause_until != 0 && self.now(now) >= self.pause_until {
-            self.pause_until = 0;
+    /// When the next one may enter, if there is a pause or one has just ended; `most` is how many may
+    /// enter at once.
+    pub(crate) fn pause(&mut self, most: usize, now: &impl Fn() -> u64) -> Option<u64> {
+        if self.pause_until == 0 && !self.cooldown.is_on() {
+            return None;
         }
-        (self.pause_until != 0).then_some(self.pause_until)
+        let time = self.now(now);
+        if self.pause_until > time {
+            return Some(self.pause_until);
+        }
+        let ended = std::mem::take(&mut self.pause_until);
+        if ended != 0 {
+            self.cooldown.end(ended, most);
+        }
+        self.cooldown.holds_until(time, self.ring.waiting(), most)
+    }
+
+    /// Whether a service asked for a longer pause than anybody waits for.
+    pub(crate) fn is_paused_too_long(&mut self, now: &impl Fn() -> u64) -> bool {
+        let time = self.now(now);
+        self.cooldown.is_too_long(time)
     }
 
     /// A lease until `at`.
@@ -217,7 +237,7 @@ impl<P: Primitives> Queue<P> {
             self.tick = Some(self.now(now) + TICK);
         }
         // Only a place that is held can be held by a body that nobody reads.
-        if self.dry_until.is_some() || self.pause_until != 0 {
+        if self.dry_until.is_some() || self.pause_until != 0 || self.cooldown.is_on() {
             self.stall = None;
         } else if self.stall.is_none() {
             self.entered = false;

@@ -190,7 +190,12 @@ impl<P: Primitives> Ring<P> {
 
     /// Takes out everyone whose deadline is `now` or before, giving their wakers to `wake`; returns
     /// the earliest deadline of those that stay.
-    pub(crate) fn expire(&mut self, now: u64, mut wake: impl FnMut(Waker)) -> Option<u64> {
+    pub(crate) fn expire(
+        &mut self,
+        now: u64,
+        then: State,
+        mut wake: impl FnMut(Waker),
+    ) -> Option<u64> {
         let mut earliest = u64::MAX;
         let (mut in_order, mut latest) = (true, 0);
         for index in 0..self.places.len() {
@@ -199,7 +204,7 @@ impl<P: Primitives> Ring<P> {
                 continue;
             }
             if place.waiter.deadline() <= now {
-                place.waiter.set(State::Expired);
+                place.waiter.set(then);
                 place.waker.take().map(&mut wake);
                 let waiter = Arc::clone(&place.waiter);
                 self.uncount(&waiter);
@@ -388,9 +393,9 @@ mod tests {
     fn deadlines_out_of_order_are_all_found() {
         let mut ring = Ring::<Std>::default();
         let tickets = [30, 10, 20].map(|deadline| ring.push(1, None, deadline, false, None));
-        assert_eq!(ring.expire(10, |_| {}), Some(20));
+        assert_eq!(ring.expire(10, State::Expired, |_| {}), Some(20));
         assert_eq!(tickets[1].state(), State::Expired);
-        assert_eq!(ring.expire(25, |_| {}), Some(30));
+        assert_eq!(ring.expire(25, State::Expired, |_| {}), Some(30));
         assert_eq!(ring.waiting(), 1);
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum State {
     Gone,
     /// It waited as long as it may.
     Expired,
+    /// A service asked for a longer pause than it waits.
+    Paused,
     /// The door was closed.
     Closed,
 }
@@ -88,6 +90,7 @@ impl<P: Primitives> Waiter<P> {
             3 => State::PassedOver,
             4 => State::Gone,
             5 => State::Expired,
+            6 => State::Paused,
             _ => State::Closed,
         }
     }

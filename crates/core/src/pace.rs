@@ -240,6 +240,21 @@ impl Pace {
         (self.window > Duration::ZERO).then_some(self.window)
     }
 
+    /// The slower of the two with the smaller burst, which keeps within both. A [`strict`] window holds
+    /// whatever the other is, since no bucket keeps within it.
+    #[must_use]
+    pub fn slower_of(self, other: Self) -> Self {
+        if self.window().is_some() || other.window().is_some() {
+            return if self.window().is_some() { self } else { other };
+        }
+        let slower = if other.rate() < self.rate() {
+            other
+        } else {
+            self
+        };
+        slower.burst(self.burst.min(other.burst))
+    }
+
     /// How full the bucket is when it is made.
     pub fn start_level(&self) -> Start {
         self.start
@@ -249,6 +264,17 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_slower_of_two_has_the_smaller_burst_and_a_strict_window_holds() {
+        let own = per_second(100.0).burst(2);
+        let asked = per_second(50.0).burst(5);
+        assert_eq!(own.slower_of(asked), asked.burst(2));
+        assert_eq!(asked.slower_of(own), asked.burst(2));
+        let window = strict(3, Duration::from_secs(1));
+        assert_eq!(own.slower_of(window), window);
+        assert_eq!(window.slower_of(own), window);
+    }
 
     #[test]
     fn a_unit_of_time_is_in_the_name() {

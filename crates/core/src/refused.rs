@@ -46,6 +46,11 @@ pub enum RefusedReason {
         /// How long that was.
         max_wait: Duration,
     },
+    /// The service asked for quiet, and for longer than anybody waits.
+    Paused {
+        /// How long anybody waits.
+        longest: Duration,
+    },
     /// It may not wait at all, and there is no room now.
     NoRoom,
     /// The layer is closed for good.
@@ -120,6 +125,10 @@ impl fmt::Display for RefusedReason {
             Self::WaitedTooLong { max_wait } => {
                 write!(f, "its turn did not come within {max_wait:?}")
             }
+            Self::Paused { longest } => write!(
+                f,
+                "the service asked for quiet, for more than the {longest:?} that anybody waits"
+            ),
             Self::NoRoom => f.write_str("no room now"),
             Self::Closed => f.write_str("closed"),
         }

@@ -58,17 +58,11 @@ impl Told {
     }
 }
 
-/// A pace that keeps within both.
 fn slower(own: Option<Pace>, asked: Option<Pace>) -> Option<Pace> {
-    let (Some(own), Some(asked)) = (own, asked) else {
-        return own.or(asked);
-    };
-    let slower = if asked.rate() < own.rate() {
-        asked
-    } else {
-        own
-    };
-    Some(slower.burst(own.bucket().min(asked.bucket())))
+    match (own, asked) {
+        (Some(own), Some(asked)) => Some(own.slower_of(asked)),
+        _ => own.or(asked),
+    }
 }
 
 #[cfg(test)]

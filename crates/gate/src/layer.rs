@@ -1,10 +1,12 @@
 use std::time::Duration;
 
 use tidegate_admission::Door;
+use tidegate_classify::Profile;
+use tidegate_cooldown::Listener;
 use tidegate_core::{Pace, littles_law};
 use tower_layer::Layer;
 
-use crate::{Gate, GateHandle, HoldBody, HoldBodyMax, HoldHead};
+use crate::{Gate, GateHandle, Hinted, HoldBody, HoldBodyMax, HoldHead};
 
 /// Limits how many requests are in flight.
 ///
@@ -89,6 +91,29 @@ impl<H> GateLayer<H> {
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         self.door.set_max_wait(Some(max_wait));
+        self
+    }
+
+    /// Listens to what the service says about its limits: waits that it asks for, what remains of its
+    /// quotas, and how many there may be in a window. See [`tidegate_cooldown`] for what is done then;
+    /// nothing of it makes the gate wider or faster than it was set. For HTTP responses.
+    ///
+    /// A service that counts several resources apart has a gate for each behind a `KeyedLayer`. Where a
+    /// law moves the gate, give the profile to its classifier instead.
+    #[must_use]
+    pub fn hints(self, profile: Profile) -> GateLayer<Hinted<H>> {
+        let listener = Listener::new(self.door.clone(), profile);
+        GateLayer {
+            hold: Hinted::new(self.hold, listener),
+            door: self.door,
+        }
+    }
+
+    /// How long anybody waits at most for the end of a pause that the service asked for; who would
+    /// have to wait longer is refused at once, with when to try again. Default 60 s.
+    #[must_use]
+    pub fn longest_pause(self, longest: Duration) -> Self {
+        self.door.set_longest_pause(longest);
         self
     }
 

@@ -49,6 +49,7 @@
 
 mod attend;
 mod handle;
+mod hinted;
 mod hold;
 mod keyable;
 mod layer;
@@ -57,8 +58,10 @@ mod service;
 
 pub use attend::{Attend, Call};
 pub use handle::GateHandle;
+pub use hinted::{Hearing, Hinted};
 pub use hold::{Held, Hold, HoldBody, HoldBodyMax, HoldHead};
 pub use layer::GateLayer;
 pub use response_future::ResponseFuture;
 pub use service::Gate;
 pub use tidegate_admission::{Acquire, Door, LeasedPlace, Permit, Place};
+pub use tidegate_classify::Profile;

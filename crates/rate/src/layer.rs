@@ -2,10 +2,12 @@ use std::fmt;
 use std::time::Duration;
 
 use tidegate_admission::Door;
+use tidegate_classify::Profile;
+use tidegate_cooldown::Listener;
 use tidegate_core::{Pace, Start, per, per_hour, per_minute, per_second, strict};
 use tower_layer::Layer;
 
-use crate::{And, FromBody, FromHead, IntoQuota, Quota, Rate, RateHandle};
+use crate::{And, FromBody, FromHead, Hinted, IntoQuota, Quota, Rate, RateHandle};
 
 /// Limits how many requests start per second, minute or hour.
 ///
@@ -191,6 +193,26 @@ impl<Q> RateLayer<Q> {
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         self.door.set_max_wait(Some(max_wait));
+        self
+    }
+
+    /// Pauses when the service asks for it, or says that nothing remains of a quota: see
+    /// [`tidegate_cooldown`]. The paces stay as they were set. For HTTP responses; the last of the
+    /// settings.
+    #[must_use]
+    pub fn hints(self, profile: Profile) -> RateLayer<Hinted<Q>> {
+        let listener = Listener::new(self.door.clone(), profile).only_pausing();
+        RateLayer {
+            quotas: Hinted::new(self.quotas, listener),
+            door: self.door,
+        }
+    }
+
+    /// How long anybody waits at most for the end of a pause that the service asked for; who would
+    /// have to wait longer is refused at once, with when to try again. Default 60 s.
+    #[must_use]
+    pub fn longest_pause(self, longest: Duration) -> Self {
+        self.door.set_longest_pause(longest);
         self
     }
 

@@ -161,7 +161,7 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..120),
     ) {
         let mut world = World {
-            admission: Admission::new(limit),
+            admission: Admission::new(limit, 1),
             now: Cell::new(9 * HOUR),
             passed: 0,
             alarm: None,

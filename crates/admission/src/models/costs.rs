@@ -24,7 +24,7 @@ struct Timed {
 impl Timed {
     fn new(limit: usize) -> Self {
         Self {
-            admission: Admission::new(limit),
+            admission: Admission::new(limit, 1),
             now: Cell::new(0),
             alarm: None,
             armed: 0,

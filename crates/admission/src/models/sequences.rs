@@ -113,16 +113,16 @@ struct World {
 
 impl World {
     fn new(limit: usize) -> Self {
-        Self::of(Admission::new(limit), limit)
+        Self::of(Admission::new(limit, 1), limit)
     }
 
     fn without_limit() -> Self {
-        Self::of(Admission::uncounted(), usize::MAX)
+        Self::of(Admission::uncounted(1), usize::MAX)
     }
 
     /// With all paces under the lock, and a second one that never binds.
     fn metered(limit: usize) -> Self {
-        let admission = Admission::new(limit);
+        let admission = Admission::new(limit, 1);
         let never = per(1.0, Duration::from_nanos(1)).burst(u32::MAX);
         let (number, effects) = admission.add_pace(never, || 0);
         assert_eq!(number, Some(1));
@@ -473,7 +473,7 @@ fn same_state(state: waiter::State) -> &'static str {
         waiter::State::Waiting => "waiting",
         waiter::State::Granted => "granted",
         waiter::State::PassedOver => "passed over",
-        waiter::State::Expired | waiter::State::Closed => "refused",
+        waiter::State::Expired | waiter::State::Paused | waiter::State::Closed => "refused",
         waiter::State::Taken | waiter::State::Gone => "gone",
     }
 }

@@ -40,12 +40,12 @@ impl<P: Primitives> Shell<P> {
 
     /// With a limit that will be at most `most`.
     pub(super) fn resized(limit: usize, most: usize, horizon: u64) -> Arc<Self> {
-        Self::of(Admission::new(limit), most, horizon)
+        Self::of(Admission::new(limit, 1), most, horizon)
     }
 
     /// Without a limit.
     pub(super) fn uncounted(horizon: u64) -> Arc<Self> {
-        Self::of(Admission::uncounted(), usize::MAX, horizon)
+        Self::of(Admission::uncounted(1), usize::MAX, horizon)
     }
 
     fn of(admission: Admission<P>, most: usize, horizon: u64) -> Arc<Self> {
@@ -133,6 +133,11 @@ impl<P: Primitives> Shell<P> {
 
     pub(super) fn pause_until(&self, until: u64) {
         let effects = self.admission.pause_until(until, || self.now());
+        self.apply(effects);
+    }
+
+    pub(super) fn cool_down(&self, until: u64) {
+        let effects = self.admission.cool_down(until, || self.now());
         self.apply(effects);
     }
 

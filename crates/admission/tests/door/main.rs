@@ -3,6 +3,7 @@
 
 mod bounds;
 mod closing;
+mod cooldown;
 mod leases;
 mod limit;
 mod order;

@@ -1,0 +1,196 @@
+use std::fmt;
+use std::mem;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use http::{HeaderMap, StatusCode};
+use tidegate_admission::Door;
+use tidegate_classify::{Hints, Profile, Wait};
+use tidegate_core::Pace;
+
+use crate::{Law, Wish};
+
+/// Hears what each response says about the limits of its service, and does it at a door.
+///
+/// It moves the door's limit and pace while a quota asks for less. Who moves them by hand meanwhile
+/// moves what holds as long as no quota asks for less.
+pub struct Listener {
+    door: Door,
+    profile: Profile,
+    /// Whether quotas move the limit and the pace, or only pause.
+    moves: bool,
+    state: Mutex<State>,
+    /// The limit may have to be raised again, though a response says nothing.
+    is_lowered: AtomicBool,
+}
+
+struct State {
+    law: Law,
+    told: Told,
+    /// Somebody is telling the door.
+    is_telling: bool,
+    /// It has to be told again.
+    again: bool,
+}
+
+/// What the door was told last, and what it would be without.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    limit: Option<usize>,
+    own_limit: usize,
+    pace: Option<Pace>,
+    own_pace: Option<Pace>,
+}
+
+impl Listener {
+    /// Moves this door by what a service of that profile says.
+    pub fn new(door: Door, profile: Profile) -> Self {
+        Self {
+            door,
+            profile,
+            moves: true,
+            state: Mutex::new(State {
+                law: Law::new(profile),
+                told: Told::default(),
+                is_telling: false,
+                again: false,
+            }),
+            is_lowered: AtomicBool::new(false),
+        }
+    }
+
+    /// Only pauses: neither the limit nor the pace is moved.
+    #[must_use]
+    pub fn only_pausing(self) -> Self {
+        Self {
+            moves: false,
+            ..self
+        }
+    }
+
+    /// A response with this head was received, and its request is still counted inside the door.
+    pub fn hear(&self, status: StatusCode, headers: &HeaderMap) {
+        let hints = Hints::parse(headers, wall_clock(), self.profile);
+        let is_silent = hints == Hints::default();
+        // Nothing is heard from most services most of the time.
+        if is_silent && status.is_success() && !self.is_lowered.load(Relaxed) {
+            return;
+        }
+        let now = now();
+        let others = self.door.in_flight().saturating_sub(1);
+        let mut state = self.lock();
+        let wait = state.law.on_response(now, others, status, &hints);
+        if self.moves && !state.is_telling {
+            state.is_telling = true;
+            self.tell(state, now);
+        } else {
+            state.again = state.is_telling;
+        }
+        if let Some(wait) = wait {
+            self.pause(now, wait);
+        }
+    }
+
+    fn pause(&self, now: Instant, wait: Wait) {
+        let source = match wait {
+            Wait::Said(_) => "service",
+            Wait::Invented(_) => "invented",
+        };
+        let wait = wait.duration();
+        tracing::debug!(source, ?wait, "a pause");
+        let until = now.checked_add(wait);
+        // What is past the end of the clock.
+        let until = until.or_else(|| now.checked_add(Duration::from_secs(365 * 86_400)));
+        if let Some(until) = until {
+            self.door.cool_down_until(until);
+        }
+    }
+
+    /// The door wakes those who wait: not under the lock.
+    fn tell<'a>(&'a self, mut state: MutexGuard<'a, State>, now: Instant) {
+        let teller = Teller(self);
+        loop {
+            state.again = false;
+            let (wish, told) = (state.law.wish(now), state.told);
+            drop(state);
+            let told = told.and_now(wish, &self.door);
+            self.is_lowered.store(told.limit.is_some(), Relaxed);
+            state = self.lock();
+            state.told = told;
+            if !state.again {
+                break;
+            }
+        }
+        state.is_telling = false;
+        mem::forget(teller);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// If a waker panics, the next one may tell the door.
+struct Teller<'a>(&'a Listener);
+
+impl Drop for Teller<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_telling = false;
+    }
+}
+
+impl Told {
+    fn and_now(mut self, wish: Wish, door: &Door) -> Self {
+        let there = door.limit();
+        if self.limit != Some(there) {
+            self.own_limit = there;
+        }
+        let limit = wish
+            .limit
+            .map(|limit| limit.max(1))
+            .filter(|limit| *limit < self.own_limit);
+        if limit.unwrap_or(self.own_limit) != there {
+            door.set_limit(limit.unwrap_or(self.own_limit));
+        }
+        self.limit = limit;
+
+        let there = door.pace();
+        if self.pace.is_none() || self.pace != there {
+            self.own_pace = there;
+        }
+        let pace = wish.pace.map(|pace| match self.own_pace {
+            Some(own) => own.slower_of(pace),
+            None => pace,
+        });
+        if pace.is_some() && pace != there {
+            door.set_pace(pace);
+        }
+        self.pace = pace;
+        self
+    }
+}
+
+/// The one place where this crate reads tokio's clock, which tests can pause.
+#[expect(clippy::disallowed_methods, reason = "the clock of this shell")]
+fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "dates are those of the wall clock; it counts only if a response has no `Date`"
+)]
+fn wall_clock() -> SystemTime {
+    SystemTime::now()
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listener")
+            .field("profile", &self.profile)
+            .field("door", &self.door)
+            .finish_non_exhaustive()
+    }
+}
