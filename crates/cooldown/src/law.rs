@@ -87,10 +87,11 @@ impl Law {
         if status.is_success() {
             self.silent = 0;
         }
-        let wait = match status.is_server_error() {
-            true => hints.wait(),
+        let wait = if status.is_server_error() {
+            hints.wait()
+        } else {
             // What asks for a wait otherwise asks it of this caller: to poll again, to follow.
-            false => hints.binding().filter(|quota| quota.is_spent())?.reset,
+            hints.binding().filter(|quota| quota.is_spent())?.reset
         };
         wait.filter(|wait| !wait.is_zero()).map(Wait::Said)
     }
@@ -107,6 +108,11 @@ impl Law {
             limit: least.map(|least| usize::try_from(least).unwrap_or(usize::MAX)),
             pace: paces.min_by(|a, b| a.rate().total_cmp(&b.rate())),
         }
+    }
+
+    /// Whether a success would end a row of those that were throttled without a word.
+    pub fn awaits_success(&self) -> bool {
+        self.silent > 0
     }
 
     fn known(&mut self, quota: &Quota) -> Option<&mut Known> {

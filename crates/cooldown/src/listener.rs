@@ -22,8 +22,8 @@ pub struct Listener {
     /// Whether quotas move the limit and the pace, or only pause.
     moves: bool,
     state: Mutex<State>,
-    /// The limit may have to be raised again, though a response says nothing.
-    is_lowered: AtomicBool,
+    /// A success that says nothing means something too.
+    heeds_silence: AtomicBool,
 }
 
 struct State {
@@ -57,7 +57,7 @@ impl Listener {
                 is_telling: false,
                 again: false,
             }),
-            is_lowered: AtomicBool::new(false),
+            heeds_silence: AtomicBool::new(false),
         }
     }
 
@@ -75,7 +75,7 @@ impl Listener {
         let hints = Hints::parse(headers, wall_clock(), self.profile);
         let is_silent = hints == Hints::default();
         // Nothing is heard from most services most of the time.
-        if is_silent && status.is_success() && !self.is_lowered.load(Relaxed) {
+        if is_silent && status.is_success() && !self.heeds_silence.load(Relaxed) {
             return;
         }
         let now = now();
@@ -87,10 +87,18 @@ impl Listener {
             self.tell(state, now);
         } else {
             state.again = state.is_telling;
+            self.heed(&state);
+            drop(state);
         }
         if let Some(wait) = wait {
             self.pause(now, wait);
         }
+    }
+
+    /// A limit may have to be raised again, or a row of refusals is over.
+    fn heed(&self, state: &State) {
+        let heeds = state.told.limit.is_some() || state.law.awaits_success();
+        self.heeds_silence.store(heeds, Relaxed);
     }
 
     fn pause(&self, now: Instant, wait: Wait) {
@@ -116,9 +124,9 @@ impl Listener {
             let (wish, told) = (state.law.wish(now), state.told);
             drop(state);
             let told = told.and_now(wish, &self.door);
-            self.is_lowered.store(told.limit.is_some(), Relaxed);
             state = self.lock();
             state.told = told;
+            self.heed(&state);
             if !state.again {
                 break;
             }
