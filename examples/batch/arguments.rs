@@ -61,6 +61,11 @@ pub(crate) struct Arguments {
     #[arg(long)]
     pub(crate) retry: bool,
 
+    /// Has the strategies gate and rate listen to what the upstream says about its limits: Retry-After
+    /// and the RateLimit fields of the IETF.
+    #[arg(long)]
+    pub(crate) hints: bool,
+
     /// How the embedded upstream overloads.
     #[arg(
         long,
@@ -121,6 +126,7 @@ impl Arguments {
             limit: self.limit,
             rate: tidegate::per_second(self.rate),
             retry: self.retry,
+            hints: self.hints,
         }
     }
 }

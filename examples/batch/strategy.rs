@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use reqwest::{Client, Request, Response};
 use tidegate::{
     Aimd, Error, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier, Pace, ProberLayer,
-    RateLayer, Steer,
+    Profile, RateLayer, Steer,
 };
 use tower::{Layer, Service, ServiceBuilder};
 
@@ -35,6 +35,7 @@ pub(crate) struct Told {
     pub(crate) limit: usize,
     pub(crate) rate: Pace,
     pub(crate) retry: bool,
+    pub(crate) hints: bool,
 }
 
 impl Strategy {
@@ -56,12 +57,20 @@ impl Strategy {
             Self::Gate => {
                 let gate = GateLayer::new(told.limit);
                 let handle = gate.handle();
-                steered(gate, client, handle)
+                if told.hints {
+                    steered(gate.hints(Profile::Ietf), client, handle)
+                } else {
+                    steered(gate, client, handle)
+                }
             }
             Self::Rate => {
                 let rate = RateLayer::new(told.rate);
                 let handle = rate.handle();
-                steered(rate, client, handle)
+                if told.hints {
+                    steered(rate.hints(Profile::Ietf), client, handle)
+                } else {
+                    steered(rate, client, handle)
+                }
             }
             Self::Aimd => {
                 let gate = GateLayer::new(1);

@@ -26,7 +26,7 @@ const BURST: u32 = 20;
 pub(crate) enum Kind {
     /// 16 workers and a queue of 16, 503 when it is full
     Workers,
-    /// 200 a second with a burst of 20, 429 with Retry-After above that
+    /// 200 a second with a burst of 20, 429 with Retry-After above that; each answer says what is left
     Rate,
     /// 16 workers and a queue without end: it never refuses and only slows down
     Slow,
@@ -36,7 +36,10 @@ impl Kind {
     fn builder(self) -> UpstreamBuilder {
         match self {
             Self::Workers => Upstream::workers(WORKERS).queue(QUEUE),
-            Self::Rate => Upstream::unlimited().rate(RATE, BURST).retry_after(),
+            Self::Rate => Upstream::unlimited()
+                .rate(RATE, BURST)
+                .retry_after()
+                .rate_limit_fields(),
             Self::Slow => Upstream::workers(WORKERS),
         }
     }

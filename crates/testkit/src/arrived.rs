@@ -97,6 +97,7 @@ where
         let Self { shared, head, .. } = self;
         let refuse = |refusal: Response| {
             shared.model().ledger.answer(refusal.status());
+            let refusal = shared.with_quota(refusal);
             Ok(refusal.into_http(&head.method, None))
         };
         let visit = match self.place {
@@ -166,7 +167,7 @@ fn execute(
         None => shared.behaviour().response(request),
     };
     match act {
-        Act::AsUsual => (usual(), None),
+        Act::AsUsual => (shared.with_quota(usual()), None),
         Act::Answer(response) => (response, None),
         Act::Fault(fault) => (usual(), Some(fault)),
     }

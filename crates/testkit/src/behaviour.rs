@@ -17,6 +17,7 @@ pub(crate) struct Behaviour {
     pub(crate) refusal: Response,
     pub(crate) limit_refusal: Response,
     pub(crate) tells_retry_after: bool,
+    pub(crate) tells_quota: bool,
     pub(crate) respond: Respond,
     pub(crate) script: Option<Script>,
     pub(crate) key: Option<Key>,
@@ -30,6 +31,7 @@ impl Default for Behaviour {
             refusal: Response::new(503),
             limit_refusal: Response::new(429),
             tells_retry_after: false,
+            tells_quota: false,
             respond: Box::new(|_| Response::new(200)),
             script: None,
             key: None,
@@ -55,6 +57,16 @@ impl Behaviour {
         }
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         response.header(RETRY_AFTER.as_str(), &seconds.to_string())
+    }
+
+    /// The same with what the bucket has: how many a second, and how many are left.
+    pub(crate) fn with_quota(&self, response: Response, bucket: Option<(u64, u64)>) -> Response {
+        let Some((per_second, left)) = bucket.filter(|_| self.tells_quota) else {
+            return response;
+        };
+        response
+            .header("ratelimit-policy", &format!(r#""rate";q={per_second};w=1"#))
+            .header("ratelimit", &format!(r#""rate";r={left};t=1"#))
     }
 
     pub(crate) fn response(&self, request: &Request) -> Response {

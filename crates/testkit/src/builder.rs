@@ -111,6 +111,15 @@ impl UpstreamBuilder {
         self
     }
 
+    /// Adds the `RateLimit` fields of the IETF's draft (draft-ietf-httpapi-ratelimit-headers-10) to each
+    /// response, for the [`rate`](Self::rate): how many it passes in a second, rounded down, and how many
+    /// are left when its head is made. `t` is always that second. A response of a script or with a fault has
+    /// none.
+    pub fn rate_limit_fields(mut self) -> Self {
+        self.behaviour.tells_quota = true;
+        self
+    }
+
     /// Lets a share of requests (`0.0..=1.0`) fail after their service time, with that status, without
     /// any load; they count as executed. Default: none.
     ///

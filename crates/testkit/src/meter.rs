@@ -26,6 +26,12 @@ impl Meters {
         }
     }
 
+    /// What the bucket has: how many it passes in a second, and how many are left.
+    pub(crate) fn bucket(&self, at: Duration) -> Option<(u64, u64)> {
+        let bucket = self.bucket.as_ref().filter(|bucket| !bucket.dry)?;
+        Some((1_000_000_000 / bucket.interval, bucket.left(at)))
+    }
+
     /// Charges all meters, or none of them.
     ///
     /// # Errors
@@ -102,6 +108,12 @@ impl Bucket {
         let slack = u128::from(self.interval) * u128::from(self.burst - 1);
         let earliest = self.full_at.saturating_sub(slack);
         nanos(earliest.saturating_sub(at.as_nanos()))
+    }
+
+    fn left(&self, at: Duration) -> u64 {
+        let missing = self.full_at.saturating_sub(at.as_nanos());
+        let taken = missing.div_ceil(u128::from(self.interval));
+        u64::from(self.burst).saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX))
     }
 
     fn take(&mut self, at: Duration) {
@@ -269,6 +281,16 @@ mod tests {
             meters.set_rate(at, nothing);
             assert_eq!(meters.charge(at), Err(Duration::MAX));
         }
+    }
+
+    #[test]
+    fn what_is_left_of_a_bucket_is_told_in_whole_tokens() {
+        let mut meters = bucket(200.0, 3);
+        assert_eq!(meters.bucket(ms(0)), Some((200, 3)));
+        passed(&mut meters, [ms(0); 3]);
+        let left = [0, 4, 5, 14, 15, 99].map(|at| meters.bucket(ms(at)).unwrap().1);
+        assert_eq!(left, [0, 0, 1, 2, 3, 3]);
+        assert_eq!(bucket(0.0, 2).bucket(ms(9)), None);
     }
 
     #[test]

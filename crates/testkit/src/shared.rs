@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-use crate::Exhausted;
 use crate::behaviour::Behaviour;
 use crate::clock::now;
 use crate::ledger::Departure;
 use crate::model::Model;
 use crate::station::Moved;
 use crate::visit::{Visit, Waiter};
+use crate::{Exhausted, Response};
 
 /// The upstream itself, whatever way its requests come.
 #[derive(Debug)]
@@ -87,6 +87,12 @@ impl Shared {
 
     pub(crate) fn behaviour(&self) -> &Behaviour {
         &self.behaviour
+    }
+
+    /// The same with what is left of the rate, if it is to be told.
+    pub(crate) fn with_quota(&self, response: Response) -> Response {
+        let bucket = self.model().meters.bucket(self.at(now()));
+        self.behaviour.with_quota(response, bucket)
     }
 
     /// Since the start.

@@ -6,7 +6,8 @@ use super::Quota;
 ///
 /// With several requests in flight a later response may tell of an earlier moment. So within one
 /// window what remains never rises; a reset that is clearly later begins a new window, and one that
-/// is clearly earlier is of a window that has ended, and ignored.
+/// is clearly earlier is of a window that has ended, and ignored. Where the reset moves along with the
+/// clock, as that of a bucket does, a new window begins every two seconds.
 ///
 /// Requests in flight may or may not be counted in it: whoever sends takes them off.
 ///
@@ -34,8 +35,10 @@ pub struct Remaining {
 #[derive(Clone, Copy, Debug)]
 struct Window {
     remaining: u64,
-    /// `None`: beyond reckoning.
+    /// As it was told first. `None`: beyond reckoning.
     ends: Option<Instant>,
+    /// As it was told latest of all.
+    over: Option<Instant>,
 }
 
 /// Responses of one window agree on its end up to this much: both a reset and a `Date` may be cut to
@@ -49,9 +52,11 @@ impl Remaining {
         let (Some(remaining), Some(reset)) = (quota.remaining, quota.reset) else {
             return;
         };
+        let ends = now.checked_add(reset);
         let said = Window {
             remaining,
-            ends: now.checked_add(reset),
+            ends,
+            over: ends,
         };
         self.window = match self.running(now) {
             Some(window) if said.is_after(window) => Some(said),
@@ -73,7 +78,7 @@ impl Remaining {
 
 impl Window {
     fn is_over(self, now: Instant) -> bool {
-        self.ends.is_some_and(|ends| ends <= now)
+        self.over.is_some_and(|over| over <= now)
     }
 
     /// Clearly after.
@@ -89,7 +94,8 @@ impl Window {
     fn joined(self, other: Self) -> Self {
         Self {
             remaining: self.remaining.min(other.remaining),
-            ends: self.ends.max(other.ends),
+            ends: self.ends,
+            over: self.over.max(other.over),
         }
     }
 }

@@ -204,6 +204,25 @@ proptest! {
 }
 
 #[test]
+fn what_remains_of_a_bucket_rises_again_although_its_reset_moves_with_the_clock() {
+    let bucket = |remaining| Quota {
+        remaining: Some(remaining),
+        reset: Some(Duration::from_secs(1)),
+        ..Quota::default()
+    };
+    let (start, mut remaining) = (origin(), Remaining::default());
+    let known: Vec<_> = (0..60)
+        .map(|tenths| {
+            let now = start + Duration::from_millis(100 * tenths);
+            remaining.observe(now, &bucket(if tenths == 5 { 1 } else { 18 }));
+            remaining.at(now).unwrap()
+        })
+        .collect();
+    assert_eq!(known.iter().filter(|known| **known == 1).count(), 16);
+    assert_eq!(known[21], 18);
+}
+
+#[test]
 fn a_new_window_may_have_more_and_one_that_is_over_has_nothing_to_say() {
     let says = |remaining, reset| Quota {
         remaining: Some(remaining),
