@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tidegate_admission::Door;
 use tidegate_classify::Verdict;
-use tidegate_core::{Cause, Change, Controller, Observer, Outcome, Reason, Sample, Setting};
+use tidegate_core::{Cause, Change, Controller, Observer, Outcome, Pace, Reason, Sample, Setting};
 
 use crate::patience::Patience;
 use crate::told::Told;
@@ -170,6 +170,13 @@ impl<L: Controller> ControlLoop<L> {
         let mut state = self.lock();
         let known = state.observers.iter().flat_map(|known| known.iter());
         state.observers = Some(known.cloned().chain([observer]).collect());
+    }
+
+    /// Another pace of the user's: the slower of it and the law's is in force when this returns.
+    pub(crate) fn set_pace(&self, pace: Option<Pace>) {
+        let mut state = self.lock();
+        state.told.set_own(pace);
+        self.tell(state);
     }
 
     pub(crate) fn freeze(&self) {

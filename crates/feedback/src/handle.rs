@@ -45,6 +45,13 @@ impl<L: Controller> FeedbackHandle<L> {
         self.0.law(change)
     }
 
+    /// Another pace of yours, or none: of it and the law's the slower holds.
+    ///
+    /// [`Door::set_pace`] is another thing: it overrules the law's pace too, until the law moves that.
+    pub fn set_pace(&self, pace: Option<Pace>) {
+        self.0.set_pace(pace);
+    }
+
     /// The limit stays where it is, and the law learns nothing, until [`resume`](Self::resume).
     pub fn freeze(&self) {
         self.0.freeze();
@@ -106,7 +113,7 @@ impl<L: Controller> Steer for FeedbackHandle<L> {
     }
 
     fn set_pace(&self, pace: Option<Pace>) {
-        self.0.door().set_pace(pace);
+        self.0.set_pace(pace);
     }
 
     fn pause_until(&self, until: Instant) {

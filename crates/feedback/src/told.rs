@@ -11,6 +11,8 @@ pub(crate) struct Told {
     asked: Option<Pace>,
     /// The user's.
     own: Option<Pace>,
+    /// The user's has moved since.
+    moved: bool,
     /// What the door was given: the slower of the two.
     pace: Option<Pace>,
     pause_until: Option<Instant>,
@@ -24,9 +26,16 @@ impl Told {
             limit: door.limit(),
             asked: None,
             own: pace,
+            moved: false,
             pace,
             pause_until: None,
         }
+    }
+
+    /// Another pace of the user's, to be told next.
+    pub(crate) fn set_own(&mut self, pace: Option<Pace>) {
+        self.own = pace;
+        self.moved = true;
     }
 
     /// Tells it what has changed.
@@ -36,12 +45,13 @@ impl Told {
             door.set_limit(limit);
             self.limit = limit;
         }
-        if setting.pace != self.asked {
+        if setting.pace != self.asked || self.moved {
             self.asked = setting.pace;
             let there = door.pace();
-            if there != self.pace {
+            if there != self.pace && !self.moved {
                 self.own = there;
             }
+            self.moved = false;
             self.pace = slower(self.own, self.asked);
             if self.pace != there {
                 door.set_pace(self.pace);

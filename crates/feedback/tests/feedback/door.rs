@@ -99,6 +99,27 @@ async fn a_pace_of_the_law_never_exceeds_the_users() {
 }
 
 #[tokio::test]
+async fn a_pace_that_is_moved_by_hand_does_not_lift_the_laws() {
+    let trial = Trial::new(7);
+    let setting = Setting {
+        pace: Some(per_second(20.0)),
+        ..Setting::limit(7.0)
+    };
+    trial.ask(setting).await;
+    for (own, there) in [
+        (Some(per_second(5.0)), 5.0),
+        (Some(per_second(50.0)), 20.0),
+        (None, 20.0),
+    ] {
+        trial.handle.set_pace(own);
+        assert_eq!(trial.door.pace(), Some(per_second(there)));
+    }
+    trial.handle.set_pace(Some(per_second(50.0)));
+    trial.ask(Setting::limit(7.0)).await;
+    assert_eq!(trial.door.pace(), Some(per_second(50.0)));
+}
+
+#[tokio::test]
 async fn a_limit_that_is_moved_by_hand_is_where_the_law_goes_on_from() {
     let trial = Trial::new(7);
     trial.handle.set_limit(20);
