@@ -31,6 +31,8 @@ struct State<L> {
     shadow: bool,
     observers: Option<Arc<[Arc<dyn Observer>]>>,
     told: Told,
+    /// Another pace of the user's, which it is to be told.
+    own_pace: Option<Option<Pace>>,
     telling: Telling,
 }
 
@@ -69,6 +71,7 @@ impl<L: Controller> ControlLoop<L> {
             shadow: false,
             observers: None,
             told: Told::nothing(&door),
+            own_pace: None,
             telling: Telling::Nobody,
         };
         let this = Self {
@@ -175,7 +178,7 @@ impl<L: Controller> ControlLoop<L> {
     /// Another pace of the user's: the slower of it and the law's is in force when this returns.
     pub(crate) fn set_pace(&self, pace: Option<Pace>) {
         let mut state = self.lock();
-        state.told.set_own(pace);
+        state.own_pace = Some(pace);
         self.tell(state);
     }
 
@@ -271,7 +274,10 @@ impl<L: Controller> ControlLoop<L> {
         let teller = Teller(self);
         loop {
             state.telling = Telling::Somebody;
-            let told = state.told;
+            let mut told = state.told;
+            if let Some(pace) = state.own_pace.take() {
+                told.set_own(pace);
+            }
             let setting = if state.shadow {
                 Setting::limit(f64::INFINITY)
             } else {
