@@ -31,9 +31,16 @@ struct State<L> {
     shadow: bool,
     observers: Option<Arc<[Arc<dyn Observer>]>>,
     told: Told,
-    /// Another pace of the user's, which it is to be told.
-    own_pace: Option<Option<Pace>>,
+    own_pace: OwnPace,
     telling: Telling,
+}
+
+/// The user's pace.
+#[derive(Clone, Copy, Debug)]
+enum OwnPace {
+    AsTold,
+    /// The door is to be told of it.
+    Moved(Option<Pace>),
 }
 
 /// Whether somebody tells the door what the law asks for.
@@ -71,7 +78,7 @@ impl<L: Controller> ControlLoop<L> {
             shadow: false,
             observers: None,
             told: Told::nothing(&door),
-            own_pace: None,
+            own_pace: OwnPace::AsTold,
             telling: Telling::Nobody,
         };
         let this = Self {
@@ -178,7 +185,7 @@ impl<L: Controller> ControlLoop<L> {
     /// Another pace of the user's: the slower of it and the law's is in force when this returns.
     pub(crate) fn set_pace(&self, pace: Option<Pace>) {
         let mut state = self.lock();
-        state.own_pace = Some(pace);
+        state.own_pace = OwnPace::Moved(pace);
         self.tell(state);
     }
 
@@ -275,7 +282,7 @@ impl<L: Controller> ControlLoop<L> {
         loop {
             state.telling = Telling::Somebody;
             let mut told = state.told;
-            if let Some(pace) = state.own_pace.take() {
+            if let OwnPace::Moved(pace) = mem::replace(&mut state.own_pace, OwnPace::AsTold) {
                 told.set_own(pace);
             }
             let setting = if state.shadow {
