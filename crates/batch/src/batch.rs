@@ -8,7 +8,7 @@ use tower_service::Service;
 
 use crate::checkpoint::Checkpoint;
 use crate::each::Each;
-use crate::finish::IntoFinish;
+use crate::failed::Finish;
 use crate::job::Again;
 use crate::progress::{Progress, Shown};
 use crate::settings::{Settings, Until};
@@ -156,7 +156,7 @@ impl<S, Src: Stream> Batch<S, Src> {
     /// What is made of each answer: the closure is called in the request's own task, with the index of the
     /// request and what the stack answered, and its future reads the body.
     ///
-    /// It says how the try ended with a `Result`, or a [`Finish`](crate::Finish). When it panics, that
+    /// It says how the try ended with a `Result`, of whose errors only a [`Failed`](crate::Failed) may be for good. When it panics, that
     /// index has failed, and the others go on.
     pub fn each<F, A>(self, each: F) -> Each<S, Src, F>
     where
@@ -164,7 +164,7 @@ impl<S, Src: Stream> Batch<S, Src> {
         S::Error: Into<BoxError>,
         F: Fn(usize, Result<S::Response, Error>) -> A,
         A: Future,
-        A::Output: IntoFinish,
+        A::Output: Finish,
     {
         Each::new(self, each)
     }

@@ -6,7 +6,7 @@ use tidegate_core::{BoxError, Error};
 use tower_service::Service;
 
 use crate::batch::Batch;
-use crate::finish::IntoFinish;
+use crate::failed::Finish;
 use crate::results::Results;
 use crate::summary::Summary;
 use crate::told::attempt;
@@ -38,8 +38,8 @@ impl<S, Src: Stream, F> Each<S, Src, F> {
         Src::Item: Send + 'static,
         F: Fn(usize, Result<S::Response, Error>) -> A + Send + Sync + 'static,
         A: Future + Send + 'static,
-        A::Output: IntoFinish,
-        <A::Output as IntoFinish>::Value: Send + 'static,
+        A::Output: Finish,
+        <A::Output as Finish>::Value: Send + 'static,
     {
         let mut results = self.results();
         while results.next().await.is_some() {}
@@ -48,7 +48,7 @@ impl<S, Src: Stream, F> Each<S, Src, F> {
 
     /// The results as a stream, which is what drives the run: while nobody polls it nothing is begun, and
     /// what is under way goes on. Dropped, it ends what is under way.
-    pub fn results<A>(self) -> Results<Src, <A::Output as IntoFinish>::Value>
+    pub fn results<A>(self) -> Results<Src, <A::Output as Finish>::Value>
     where
         S: Service<Src::Item> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
@@ -57,8 +57,8 @@ impl<S, Src: Stream, F> Each<S, Src, F> {
         Src::Item: Send + 'static,
         F: Fn(usize, Result<S::Response, Error>) -> A + Send + Sync + 'static,
         A: Future + Send + 'static,
-        A::Output: IntoFinish,
-        <A::Output as IntoFinish>::Value: Send + 'static,
+        A::Output: Finish,
+        <A::Output as Finish>::Value: Send + 'static,
     {
         let Batch {
             stack,

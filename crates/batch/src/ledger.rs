@@ -2,7 +2,7 @@ use tidegate_core::{Error, Refused};
 
 use crate::checkpoint::Checkpoint;
 use crate::ended::Ended;
-use crate::finish::Finish;
+use crate::failed::Failed;
 use crate::job::{Begun, Job};
 use crate::journal::Journal;
 use crate::numbers::Numbers;
@@ -61,22 +61,18 @@ impl Ledger {
 
     pub(crate) fn end<R, T>(&mut self, begun: Begun<R>, told: Told<T>) -> Next<R, T> {
         let (index, tries) = (begun.index, begun.tries);
-        let result = match told.finish {
-            Finish::Done(value) => {
+        let result = match told.result {
+            Ok(value) => {
                 self.tally.try_succeeded(told.latency);
                 self.write_down(index);
                 Ok(value)
             }
-            Finish::Again(error) => {
+            Err(Failed { error, again }) => {
                 let refused = self.failed_try(told.refused.as_ref(), &error);
-                match begun.again() {
+                match begun.again().filter(|_| again) {
                     Some(job) => return Next::Again(job),
                     None => Err(self.failed(index, refused, error)),
                 }
-            }
-            Finish::Failed(error) => {
-                let refused = self.failed_try(told.refused.as_ref(), &error);
-                Err(self.failed(index, refused, error))
             }
         };
         Next::Ended(Ended {

@@ -28,8 +28,9 @@
 //!
 //! # What is a success
 //!
-//! What the closure says: the [`Ok`](IntoFinish) or the [`Finish::Done`] of its last try. It is given what
-//! the stack answered, errors included. A request that failed at last, when a layer had refused to send
+//! What the closure says: the `Ok` of its last try. It is given what the stack answered, errors
+//! included; an error that it returns is tried again, where that is asked for, unless it is a [`Failed`]
+//! for good. A request that failed at last, when a layer had refused to send
 //! it, counts as refused, by whatever error the closure says so; any other failure, a panic too, counts as
 //! failed. None of this is what a law hears: that is the classifier's.
 //!
@@ -53,7 +54,7 @@ mod cores;
 mod counts;
 mod each;
 mod ended;
-mod finish;
+mod failed;
 mod job;
 mod journal;
 mod ledger;
@@ -83,7 +84,7 @@ pub use cores::Cores;
 pub use counts::Counts;
 pub use each::Each;
 pub use ended::Ended;
-pub use finish::{Finish, IntoFinish};
+pub use failed::{Failed, Finish};
 pub use left::Left;
 pub use moment::Moment;
 pub use panicked::Panicked;

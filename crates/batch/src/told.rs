@@ -5,12 +5,12 @@ use tower::ServiceExt;
 use tower_service::Service;
 
 use crate::clock::now;
-use crate::finish::{Finish, IntoFinish};
+use crate::failed::{Failed, Finish};
 
 /// What a try came to.
 #[derive(Debug)]
 pub(crate) struct Told<T> {
-    pub(crate) finish: Finish<T>,
+    pub(crate) result: Result<T, Failed>,
     /// What the stack said, if it did not send it. The closure's own error need not tell: what anyhow
     /// has wrapped is not to be found any more.
     pub(crate) refused: Option<Refused>,
@@ -18,9 +18,9 @@ pub(crate) struct Told<T> {
 }
 
 impl<T> Told<T> {
-    pub(crate) fn failed(finish: Finish<T>) -> Self {
+    pub(crate) fn new(result: Result<T, Failed>) -> Self {
         Self {
-            finish,
+            result,
             refused: None,
             latency: Duration::ZERO,
         }
@@ -37,14 +37,14 @@ where
     S: Service<R>,
     S::Error: Into<BoxError>,
     A: Future<Output = F>,
-    F: IntoFinish,
+    F: Finish,
 {
     let started = now();
     let answer = stack.oneshot(request).await.map_err(Error::service);
     let refused = answer.as_ref().err().and_then(Error::refused).cloned();
-    let finish = each(answer).await.into_finish();
+    let result = each(answer).await.finish();
     Told {
-        finish,
+        result,
         refused,
         latency: now() - started,
     }

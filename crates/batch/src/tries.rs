@@ -1,10 +1,9 @@
 use std::collections::HashMap;
 use std::task::{Context, Poll, ready};
 
-use tidegate_core::Error;
 use tokio::task::{Id, JoinSet};
 
-use crate::finish::Finish;
+use crate::failed::Failed;
 use crate::job::Begun;
 use crate::panicked::Panicked;
 use crate::told::Told;
@@ -57,7 +56,7 @@ impl<R, T: Send + 'static> Tries<R, T> {
                     Ok(payload) => Panicked::new(&*payload),
                     Err(_) => Panicked::new(&"its task was cancelled"),
                 };
-                (id, Told::failed(Finish::Failed(Error::service(panicked))))
+                (id, Told::new(Err(Failed::for_good(panicked))))
             }
         };
         let begun = self.begun.remove(&id).expect("a task for each of them");

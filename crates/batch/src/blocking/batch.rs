@@ -5,7 +5,7 @@ use tidegate_core::Steer;
 
 use crate::blocking::Each;
 use crate::checkpoint::Checkpoint;
-use crate::finish::IntoFinish;
+use crate::failed::Finish;
 use crate::job::Again;
 use crate::progress::{Progress, Shown};
 use crate::settings::Settings;
@@ -97,12 +97,12 @@ impl<I: Iterator> Batch<I> {
 
     /// What a try is: the closure is called on a thread, with the index of the request and the request.
     ///
-    /// It says how the try ended with a `Result`, or a [`Finish`](crate::Finish). When it panics, that
+    /// It says how the try ended with a `Result`, of whose errors only a [`Failed`](crate::Failed) may be for good. When it panics, that
     /// index has failed, and the others go on.
     pub fn each<F, V>(self, each: F) -> Each<I, F>
     where
         F: Fn(usize, I::Item) -> V + Sync,
-        V: IntoFinish,
+        V: Finish,
     {
         Each::new(self, each)
     }

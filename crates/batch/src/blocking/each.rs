@@ -3,12 +3,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, Builder, Scope};
 
-use tidegate_core::Error;
-
 use crate::blocking::Batch;
 use crate::blocking::run::{Input, Run, Turn};
 use crate::clock::now;
-use crate::finish::{Finish, IntoFinish};
+use crate::failed::{Failed, Finish};
 use crate::job::Begun;
 use crate::panicked::Panicked;
 use crate::progress::PERIOD;
@@ -37,7 +35,7 @@ impl<I: Iterator, F> Each<I, F> {
         I: Send,
         I::Item: Send,
         F: Fn(usize, I::Item) -> V + Sync,
-        V: IntoFinish,
+        V: Finish,
     {
         let threads = Threads {
             run: Mutex::new(Run::new(self.batch)),
@@ -69,7 +67,7 @@ where
     I: Iterator + Send,
     I::Item: Send,
     F: Fn(usize, I::Item) -> V + Sync,
-    V: IntoFinish,
+    V: Finish,
 {
     /// One thread's part. Whoever takes a request while all are busy has another thread look for more.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
@@ -127,13 +125,13 @@ where
 
     fn attempt(&self, request: I::Item, begun: &Begun<I::Item>) -> Told<V::Value> {
         let started = now();
-        let each = || (self.each)(begun.index, request).into_finish();
+        let each = || (self.each)(begun.index, request).finish();
         match catch_unwind(AssertUnwindSafe(each)) {
-            Ok(finish) => Told {
+            Ok(result) => Told {
                 latency: now() - started,
-                ..Told::failed(finish)
+                ..Told::new(result)
             },
-            Err(panic) => Told::failed(Finish::Failed(Error::service(Panicked::new(&*panic)))),
+            Err(panic) => Told::new(Err(Failed::for_good(Panicked::new(&*panic)))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a summary counts.
 
-use tidegate_batch::{Batch, Counts, Finish, Panicked};
+use tidegate_batch::{Batch, Counts, Failed, Panicked};
 use tidegate_core::{BoxError, Error, Refused, RefusedReason};
 use tokio::time::sleep;
 use tower::service_fn;
@@ -83,8 +83,8 @@ async fn the_closure_says_what_a_success_is() {
     let summary = Batch::new(service_fn(answer), [1, 2, 100, 200])
         .each(|_, answer| async move {
             match answer {
-                Ok(1) => Finish::Failed(Error::service("one is not welcome")),
-                Ok(_) | Err(_) => Finish::Done(()),
+                Ok(1) => Err(Failed::for_good("one is not welcome")),
+                Ok(_) | Err(_) => Ok(()),
             }
         })
         .run()
@@ -126,9 +126,9 @@ async fn what_failed_for_good_or_has_no_copy_is_not_tried_again() {
             .again(5, move |request| copies.then_some(*request))
             .each(move |_, answer| async move {
                 match answer {
-                    Err(error) if copies => Finish::Failed(error),
-                    Err(error) => Finish::Again(error),
-                    Ok(_) => Finish::Done(()),
+                    Err(error) if copies => Err(Failed::for_good(error)),
+                    Err(error) => Err(error.into()),
+                    Ok(_) => Ok(()),
                 }
             })
             .run()

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
 
 use tidegate_batch::blocking::Batch;
-use tidegate_batch::{Counts, Finish, Moment, Stopped};
+use tidegate_batch::{Counts, Failed, Moment, Stopped};
 use tidegate_core::{Error, Refused, RefusedReason, Steer};
 
 use crate::support::{Gauge, Limit, Log, no_file};
@@ -62,9 +62,9 @@ fn panics_refusals_and_failures_are_told_apart() {
         .again(2, |n| Some(*n))
         .each(|index, n| match n {
             2 => panic!("no two"),
-            4 => Finish::Again(Refused::new("gate", RefusedReason::Closed).into()),
-            6 => Finish::Failed(Error::service("six")),
-            _ => Finish::Done(index),
+            4 => Err(Refused::new("gate", RefusedReason::Closed).into()),
+            6 => Err(Failed::for_good("six")),
+            _ => Ok(index),
         })
         .run();
     let Counts {
