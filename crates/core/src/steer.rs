@@ -14,7 +14,8 @@ pub trait Steer: Debug + Send + Sync {
 
     /// How many may be in flight from now on; 0 is taken as 1 (to stop, pause or close).
     ///
-    /// Never waits. Below what is in flight it is honoured by not admitting until there is room.
+    /// Never waits, and does nothing where nobody is counted, as at a rate without a gate. Below what is
+    /// in flight it is honoured by not admitting until there is room.
     fn set_limit(&self, limit: usize);
 
     /// How many may start per second from now on; `None` lifts it. Everybody who waits is timed anew.

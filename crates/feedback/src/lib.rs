@@ -51,6 +51,11 @@
 //! A body that its reader drops after a good head is not counted again. Let a timeout inside of this
 //! layer watch over bodies: its error is the correction.
 //!
+//! # Services without a body
+//!
+//! Call [`hold_head`](FeedbackLayer::hold_head) on this layer and on the gate; otherwise `oneshot` or
+//! `call` "exists, but its trait bounds were not satisfied".
+//!
 //! # One law for a door
 //!
 //! Two laws on one door, or two adaptive limits on top of each other, take each other's cuts for the

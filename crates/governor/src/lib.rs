@@ -25,6 +25,11 @@
 //! # }
 //! ```
 //!
+//! The setpoint is about the most that fails: where more requests only stand in a queue, the limit stays
+//! at a short one and less fails; where the service refuses all at once above its capacity, a limit that
+//! moves by whole requests passes it now and then. What it does beside a simulator and on real sockets is
+//! in the repository's `docs/wire.md`.
+//!
 //! The law is [`Pid`](tidegate_control::Pid): how it moves, and which of its numbers to touch, stands
 //! there. It is one service with its gate: do not put it around or inside of another adaptive limit,
 //! since each would take the other's cuts for the service's answer.
