@@ -401,3 +401,21 @@ fn the_embedded_upstream_ends_with_the_other_end_of_its_input() {
     assert!(output.status.success());
     assert!(first_line(&output.stdout).starts_with("http://127.0.0.1:"));
 }
+
+#[test]
+fn a_gate_that_listens_wastes_nothing_at_an_upstream_that_limits_a_rate() {
+    let arguments = [
+        "--upstream",
+        "rate",
+        "--strategies",
+        "gate",
+        "--hints",
+        "--requests",
+        "1000",
+    ];
+    let [row] = &json(&arguments)[..] else {
+        panic!("one strategy");
+    };
+    assert_eq!(count(row, "succeeded"), 1_000);
+    assert!(count(row, "sent") < 1_050, "{row:?}");
+}

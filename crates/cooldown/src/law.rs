@@ -165,3 +165,133 @@ impl Known {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tidegate_core::{per_minute, per_second};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn origin() -> Instant {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "an origin for instants by addition"
+        )]
+        Instant::now()
+    }
+
+    fn quota(name: &str, limit: u64, remaining: u64, window: Duration) -> Quota {
+        Quota {
+            name: Some(name.into()),
+            limit: Some(limit),
+            remaining: Some(remaining),
+            reset: Some(window),
+            window: Some(window),
+            unit: Unit::Requests,
+        }
+    }
+
+    fn hear(law: &mut Law, now: Instant, status: u16, quotas: &[Quota]) -> Option<Wait> {
+        let hints = Hints {
+            quotas: quotas.into(),
+            ..Hints::default()
+        };
+        law.on_response(now, 15, StatusCode::from_u16(status).unwrap(), &hints)
+    }
+
+    #[test]
+    fn a_short_window_sets_a_pace_whose_burst_was_left_and_is_not_on_its_way() {
+        let (now, mut law) = (origin(), Law::new(Profile::Ietf));
+        hear(&mut law, now, 200, &[quota("rate", 200, 19, SECOND)]);
+        assert_eq!(law.wish(now).pace, Some(per_second(200.0).burst(4)));
+        // It is the burst of the bucket there, whatever is left later.
+        hear(&mut law, now, 200, &[quota("rate", 100, 90, SECOND)]);
+        assert_eq!(law.wish(now).pace, Some(per_second(100.0).burst(4)));
+    }
+
+    #[test]
+    fn an_hour_sets_no_pace_and_of_several_windows_the_slowest_does() {
+        let (now, mut law) = (origin(), Law::new(Profile::Ietf));
+        hear(&mut law, now, 200, &[quota("hour", 10, 9, 3_600 * SECOND)]);
+        assert_eq!(law.wish(now).pace, None);
+        let both = [
+            quota("second", 9, 9, SECOND),
+            quota("minute", 60, 9, 60 * SECOND),
+        ];
+        hear(&mut law, now, 200, &both);
+        assert_eq!(law.wish(now).pace, Some(per_minute(60.0)));
+    }
+
+    #[test]
+    fn no_more_may_be_in_flight_than_remain_of_any_quota_until_its_reset() {
+        let (now, mut law) = (origin(), Law::new(Profile::Ietf));
+        let both = [
+            quota("burst", 9, 7, SECOND),
+            quota("daily", 99, 3, 90 * SECOND),
+        ];
+        hear(&mut law, now, 200, &both);
+        let limit = |law: &Law, seconds| law.wish(now + seconds * SECOND).limit;
+        assert_eq!(
+            [0, 1, 89, 90].map(|at| limit(&law, at)),
+            [Some(3), Some(3), Some(3), None]
+        );
+        let mut at_once = quota("parallel", 5, 5, SECOND);
+        at_once.unit = Unit::ConcurrentRequests;
+        hear(&mut law, now, 200, &[at_once]);
+        assert_eq!([89, 90].map(|at| limit(&law, at)), [Some(3), Some(5)]);
+    }
+
+    #[test]
+    fn what_counts_something_else_than_requests_only_pauses() {
+        let (now, mut law) = (origin(), Law::new(Profile::OpenAi));
+        let mut tokens = quota("tokens", 9, 1, SECOND);
+        tokens.unit = Unit::Tokens;
+        assert_eq!(hear(&mut law, now, 200, &[tokens.clone()]), None);
+        assert_eq!(law.wish(now), Wish::default());
+        tokens.remaining = Some(0);
+        assert_eq!(
+            hear(&mut law, now, 200, &[tokens]),
+            Some(Wait::Said(SECOND))
+        );
+    }
+
+    #[test]
+    fn a_wait_of_our_own_begins_with_the_second_in_a_row_doubles_and_ends_with_a_success() {
+        let (now, mut law) = (origin(), Law::new(Profile::GitHub));
+        let waits = |law: &mut Law, from: u32, count: u32| {
+            let waits = (0..count).map(|at| hear(law, now + (from + 2 * at) * SECOND, 429, &[]));
+            let millis = waits.map(|wait| match wait {
+                Some(Wait::Invented(wait)) => wait.as_millis(),
+                Some(Wait::Said(_)) => panic!("nobody said so"),
+                None => 0,
+            });
+            millis.collect::<Vec<_>>()
+        };
+        assert_eq!(
+            waits(&mut law, 0, 7),
+            [0, 125, 250, 500, 1_000, 1_000, 1_000]
+        );
+        hear(&mut law, now, 200, &[]);
+        assert!(!law.awaits_success());
+        assert_eq!(waits(&mut law, 60, 2), [0, 125]);
+        // Those that were in flight together.
+        let at = now + 62 * SECOND;
+        assert_eq!(hear(&mut law, at, 429, &[]), None);
+    }
+
+    #[test]
+    fn a_service_with_a_million_quotas_takes_the_memory_of_a_few() {
+        let (now, mut law) = (origin(), Law::new(Profile::Ietf));
+        for name in 0..1_000 {
+            hear(
+                &mut law,
+                now,
+                200,
+                &[quota(&name.to_string(), 9, 5, SECOND)],
+            );
+        }
+        assert_eq!(law.quotas.len(), MOST);
+    }
+}

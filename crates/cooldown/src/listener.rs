@@ -61,7 +61,7 @@ impl Listener {
         }
     }
 
-    /// Only pauses: neither the limit nor the pace is moved.
+    /// Only pauses, and only when the service asks for it: where something else moves limit and pace.
     #[must_use]
     pub fn only_pausing(self) -> Self {
         Self {
@@ -90,7 +90,8 @@ impl Listener {
             self.heed(&state);
             drop(state);
         }
-        if let Some(wait) = wait {
+        let is_heeded = |wait: &Wait| self.moves || matches!(wait, Wait::Said(_));
+        if let Some(wait) = wait.filter(is_heeded) {
             self.pause(now, wait);
         }
     }
@@ -200,5 +201,70 @@ impl fmt::Debug for Listener {
             .field("profile", &self.profile)
             .field("door", &self.door)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use http::HeaderValue;
+    use tidegate_core::per_second;
+
+    use super::*;
+
+    fn hear(listener: &Listener, limit: &str) {
+        let mut headers = HeaderMap::new();
+        if !limit.is_empty() {
+            let policy = HeaderValue::from_static(r#""a";q=60;w=60"#);
+            headers.insert("ratelimit-policy", policy);
+            let field = format!(r#""a";r={limit};t=50"#);
+            headers.insert("ratelimit", HeaderValue::try_from(field).unwrap());
+        }
+        listener.hear(StatusCode::OK, &headers);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_limit_is_what_remains_until_the_reset_and_then_what_it_was_or_was_moved_to() {
+        let door = Door::new("gate", 10);
+        let listener = Listener::new(door.clone(), Profile::Ietf);
+        for (remaining, limit) in [("30", 10), ("7", 7), ("8", 7), ("1", 1)] {
+            hear(&listener, remaining);
+            assert_eq!(door.limit(), limit, "{remaining}");
+        }
+        door.set_limit(20);
+        hear(&listener, "1");
+        assert_eq!(door.limit(), 1);
+        tokio::time::advance(Duration::from_secs(51)).await;
+        hear(&listener, "");
+        assert_eq!(door.limit(), 20);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_pace_is_never_faster_than_the_users_and_comes_back_to_it_by_hand() {
+        let door = Door::new("gate", 10);
+        door.set_pace(Some(per_second(0.5)));
+        let listener = Listener::new(door.clone(), Profile::Ietf);
+        hear(&listener, "30");
+        assert_eq!(door.pace(), Some(per_second(0.5)));
+        door.set_pace(Some(per_second(50.0).burst(5)));
+        hear(&listener, "30");
+        assert_eq!(door.pace(), Some(per_second(1.0).burst(5)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_only_pauses_leaves_limit_and_pace() {
+        let door = Door::new("gate", 10);
+        let listener = Listener::new(door.clone(), Profile::Ietf).only_pausing();
+        for _ in 0..3 {
+            listener.hear(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new());
+        }
+        hear(&listener, "1");
+        assert_eq!(
+            (door.limit(), door.pace(), door.paused_until()),
+            (10, None, None)
+        );
+        hear(&listener, "0");
+        assert!(door.paused_until().is_some());
     }
 }

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tidegate_admission::{Door, Place};
-use tidegate_classify::Classify;
+use tidegate_classify::{Classify, Profile};
+use tidegate_cooldown::Listener;
 use tidegate_core::{Controller, Pace};
-use tidegate_gate::{Attend, Gate, Hold, HoldBody, HoldBodyMax, HoldHead};
+use tidegate_gate::{Attend, Gate, Hinted, Hold, HoldBody, HoldBodyMax, HoldHead};
 use tower_layer::Layer;
 
 use crate::call::Shared;
@@ -75,6 +76,25 @@ impl<C, L: Controller, H> AdaptiveLayer<C, L, H> {
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         self.door().set_max_wait(Some(max_wait));
+        self
+    }
+
+    /// Listens to what the service says about its limits, beside the law: also a success that says that
+    /// nothing remains of a quota pauses, and what the API says in a dialect of its own. See
+    /// [`tidegate_cooldown::Listener`].
+    #[must_use]
+    pub fn hints(self, profile: Profile) -> AdaptiveLayer<C, L, Hinted<H>> {
+        let listener = Listener::new(self.door().clone(), profile).only_pausing();
+        AdaptiveLayer {
+            shared: self.shared,
+            hold: Hinted::new(self.hold, listener),
+        }
+    }
+
+    /// See [`GateLayer::longest_pause`](tidegate_gate::GateLayer::longest_pause).
+    #[must_use]
+    pub fn longest_pause(self, longest: Duration) -> Self {
+        self.door().set_longest_pause(longest);
         self
     }
 

@@ -1,7 +1,7 @@
 use tidegate_body::AttachHook;
-use tidegate_classify::Classify;
+use tidegate_classify::{Classify, ResponseHead};
 use tidegate_core::Controller;
-use tidegate_gate::{HoldBody, HoldBodyMax, HoldHead};
+use tidegate_gate::{Hinted, HoldBody, HoldBodyMax, HoldHead};
 
 use crate::Call;
 
@@ -41,5 +41,16 @@ where
     fn watch(&self, response: R, mut call: Call<Req, R, C, L>) -> R {
         call.end(None);
         response
+    }
+}
+
+/// Hears it first.
+impl<R: ResponseHead, K, H: Watch<R, K>> Watch<R, K> for Hinted<H> {
+    type Response = H::Response;
+
+    #[inline]
+    fn watch(&self, response: R, call: K) -> H::Response {
+        self.hear(&response);
+        self.get_ref().watch(response, call)
     }
 }

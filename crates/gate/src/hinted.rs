@@ -5,9 +5,10 @@ use tidegate_admission::Place;
 use tidegate_classify::ResponseHead;
 use tidegate_cooldown::Listener;
 
-use crate::{Attend, Call};
+use crate::{Attend, Call, Hold};
 
-/// Does at a gate what responses say about the limits of their service, beside what else attends.
+/// Does at a gate what responses say about the limits of their service, beside what else attends or
+/// holds.
 #[derive(Clone, Debug)]
 pub struct Hinted<A> {
     attend: A,
@@ -21,6 +22,27 @@ impl<A> Hinted<A> {
             attend,
             listener: Arc::new(listener),
         }
+    }
+
+    /// What else attends or holds.
+    pub fn get_ref(&self) -> &A {
+        &self.attend
+    }
+
+    /// The head of a response is there, and its place is still held: nobody enters in between.
+    #[inline]
+    pub fn hear(&self, response: &impl ResponseHead) {
+        self.listener.hear(response.status(), response.headers());
+    }
+}
+
+/// It has heard the response before.
+impl<R, H: Hold<R>> Hold<R> for Hinted<H> {
+    type Response = H::Response;
+
+    #[inline]
+    fn hold(&self, response: R, place: Place) -> H::Response {
+        self.attend.hold(response, place)
     }
 }
 

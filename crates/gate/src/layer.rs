@@ -98,8 +98,9 @@ impl<H> GateLayer<H> {
     /// quotas, and how many there may be in a window. See [`tidegate_cooldown`] for what is done then;
     /// nothing of it makes the gate wider or faster than it was set. For HTTP responses.
     ///
-    /// A service that counts several resources apart has a gate for each behind a `KeyedLayer`. Where a
-    /// law moves the gate, give the profile to its classifier instead.
+    /// A service that counts several resources apart has a gate for each behind a `KeyedLayer`. Not
+    /// for a gate that a law moves: `GovernorLayer`, `ProberLayer` and `AdaptiveLayer` have `hints` of their
+    /// own.
     #[must_use]
     pub fn hints(self, profile: Profile) -> GateLayer<Hinted<H>> {
         let listener = Listener::new(self.door.clone(), profile);

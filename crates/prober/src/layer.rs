@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use tidegate_control::Prober as Law;
 use tidegate_core::Pace;
 use tidegate_feedback::{AdaptiveLayer, Observed};
-use tidegate_gate::{Gate, HoldBody, HoldBodyMax, HoldHead};
+use tidegate_gate::{Gate, Hinted, HoldBody, HoldBodyMax, HoldHead, Profile};
 use tower_layer::Layer;
 
 use crate::ProberHandle;
@@ -89,6 +89,20 @@ impl<C, H> ProberLayer<C, H> {
     #[must_use]
     pub fn max_wait(self, max_wait: Duration) -> Self {
         Self(self.0.max_wait(max_wait))
+    }
+
+    /// Listens to what the service says about its limits, beside the law: also a success that says that
+    /// nothing remains of a quota pauses, and what the API says in a dialect of its own.
+    #[must_use]
+    pub fn hints(self, profile: Profile) -> ProberLayer<C, Hinted<H>> {
+        ProberLayer(self.0.hints(profile))
+    }
+
+    /// How long anybody waits at most for the end of a pause that the service asked for; who would have to
+    /// wait longer is refused at once, with when to try again. Default 60 s. With [`hints`](Self::hints).
+    #[must_use]
+    pub fn longest_pause(self, longest: Duration) -> Self {
+        Self(self.0.longest_pause(longest))
     }
 
     /// From when on a caller that gives up before the answer has waited too long, so that it counts
