@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tidegate::{GateLayer, Profile, Refused, RefusedReason, Units};
+use tidegate::{GateLayer, Profile, Refused, RefusedReason, RetryLayer, Units};
 use tokio::time::timeout;
-use tower::{Layer, ServiceExt};
+use tower::{Layer, ServiceBuilder, ServiceExt};
 
 use crate::support::assert_free;
 use crate::{Server, answer, get};
@@ -252,6 +252,19 @@ async fn zero_is_no_permission_to_hammer() {
     };
     assert!(within(2) <= 6, "{sends:?}");
     assert!(within(60) <= 62, "{}", within(60));
+}
+
+#[tokio::test(start_paused = true)]
+async fn zero_does_not_shorten_the_back_off_of_a_retry() {
+    let server = Server::new();
+    let stack = ServiceBuilder::new()
+        .layer(RetryLayer::exponential(500.ms()..5.s()).attempts(100))
+        .layer(GateLayer::new(10).hints(Profile::Ietf))
+        .service(server.service(|_, _| (1.ms(), answer(429, &[("retry-after", "0")]))));
+    let _ended = timeout(30.s(), stack.oneshot(get("/"))).await;
+    let sends = server.sends();
+    let early = sends.iter().filter(|at| **at < 2.s()).count();
+    assert!((2..=4).contains(&early), "{sends:?}");
 }
 
 #[tokio::test(start_paused = true)]
