@@ -1,6 +1,7 @@
 //! What layers do with what a service says about its limits: by the times at which requests are sent, on
 //! a virtual clock.
 
+mod bodies;
 mod laws;
 mod order;
 mod resources;
