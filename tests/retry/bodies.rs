@@ -40,7 +40,7 @@ where
         .oneshot(request.unwrap())
         .await
         .unwrap();
-    let reason = GaveUp::of(&response).map(|gave_up| gave_up.reason);
+    let reason = GaveUp::of(&response).map(|gave_up| gave_up.reason.clone());
     assert_eq!(response.status() == 503, reason.is_some());
     let received = received.lock().unwrap().clone();
     (received, reason)

@@ -97,7 +97,7 @@ async fn a_host_that_is_down_does_not_spend_what_is_anothers() {
         let request = Request::get(format!("http://{host}/")).body(Full::<Bytes>::default());
         stack.clone().oneshot(request.unwrap())
     };
-    for reason_expected in [GaveUpReason::Budget; 3] {
+    for reason_expected in [const { GaveUpReason::Budget }; 3] {
         assert_eq!(reason(&to("down.test").await), reason_expected);
     }
     assert_eq!(to("up.test").await.unwrap().status(), 200);

@@ -63,7 +63,7 @@ pub(crate) fn arrivals(upstream: &Upstream) -> Vec<Duration> {
 /// Why an answer was the last.
 #[track_caller]
 pub(crate) fn reason(answer: &Answer) -> GaveUpReason {
-    gave_up(answer).reason
+    gave_up(answer).reason.clone()
 }
 
 #[track_caller]

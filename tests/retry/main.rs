@@ -15,6 +15,7 @@ mod common;
 mod connections;
 mod costs;
 mod deadlines;
+mod doors;
 mod gate;
 mod matrix;
 

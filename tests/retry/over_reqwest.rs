@@ -47,8 +47,8 @@ async fn a_stream_is_sent_once() {
         .await
         .unwrap();
     assert_eq!(response.status(), 503);
-    let reason = GaveUp::of(&response).unwrap().reason;
-    assert_eq!(reason, GaveUpReason::BodyNotReplayable);
+    let reason = &GaveUp::of(&response).unwrap().reason;
+    assert_eq!(reason, &GaveUpReason::BodyNotReplayable);
     assert_eq!(upstream.report().arrivals, 1);
 }
 
@@ -93,7 +93,7 @@ async fn a_refused_connection_proves_nothing_unless_no_redirect_was_followed() {
         let request = client.post(format!("http://{dead}/")).body("low");
         let error = request.send_with(&stack).await.unwrap_err();
         let gave_up = error.find::<GaveUp>().unwrap();
-        assert_eq!((gave_up.reason, gave_up.attempts), (expected, sent));
+        assert_eq!((&gave_up.reason, gave_up.attempts), (&expected, sent));
         assert!(error.find::<reqwest::Error>().unwrap().is_connect());
     }
 }

@@ -49,7 +49,7 @@ impl Error {
     /// use tidegate_core::Error;
     ///
     /// let error = Error::service(std::io::Error::other("reset"));
-    /// assert!(error.find::<io::Error>().is_some());
+    /// assert!(error.find::<std::io::Error>().is_some());
     /// ```
     pub fn find<E: StdError + 'static>(&self) -> Option<&E> {
         find(self)

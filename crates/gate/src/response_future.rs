@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
 use tidegate_admission::{Acquire, Permit};
-use tidegate_core::{BoxError, Error};
+use tidegate_core::{BoxError, Error, unsent};
 use tower_service::Service;
 
 use crate::Call;
@@ -65,8 +65,14 @@ where
         let mut this = self.project();
         if let StateProjection::Waiting { service, request } = this.state.as_mut().project() {
             // Dropped in here, `acquire` gives back what it took.
-            ready!(this.acquire.poll_enter(context))?;
-            if let Err(error) = ready!(service.poll_ready(context)) {
+            let Poll::Ready(entered) = this.acquire.poll_enter(context) else {
+                return unsent::pending();
+            };
+            entered?;
+            let Poll::Ready(ready) = service.poll_ready(context) else {
+                return unsent::pending();
+            };
+            if let Err(error) = ready {
                 // Now, since a future that is over may be kept.
                 this.acquire.take().into_iter().for_each(Permit::give_back);
                 return Poll::Ready(Err(Error::service(error)));

@@ -1,9 +1,11 @@
+mod unsent;
+
 use std::time::Duration;
 
-use http::StatusCode;
 use tidegate_core::Error;
 use tokio::time::Instant;
 
+use crate::last_answer::LastAnswer;
 use crate::progress::{Progress, Shared};
 use crate::settings::Failure;
 use crate::{Attempt, AttemptTimedOut, BudgetFor, GaveUp, GaveUpReason, RetryRequest};
@@ -17,12 +19,8 @@ pub(crate) struct Call<Request> {
     /// That of a retry above this one, which then makes the attempts.
     outer: Option<Attempt>,
     begun: Option<Begun>,
-    /// Of the last response.
-    pub(crate) status: Option<StatusCode>,
-    /// The last answer, if it was one and another attempt is to follow.
-    error: Option<Error>,
-    /// What the last answer asked for.
-    hint: Option<Duration>,
+    /// Of the service; a refusal only where nothing was sent.
+    pub(crate) last: LastAnswer,
     /// Until when the next attempt is not made.
     wake: Option<Instant>,
 }
@@ -48,9 +46,7 @@ impl<Request: RetryRequest> Call<Request> {
             progress: None,
             outer: None,
             begun: None,
-            status: None,
-            error: None,
-            hint: None,
+            last: LastAnswer::default(),
             wake: None,
         }
     }
@@ -60,7 +56,7 @@ impl<Request: RetryRequest> Call<Request> {
         &mut self,
         shared: &Shared<C, B>,
         now: Instant,
-    ) -> Result<Request, GaveUp>
+    ) -> Result<Request, Error>
     where
         B: BudgetFor<Request>,
     {
@@ -72,15 +68,17 @@ impl<Request: RetryRequest> Call<Request> {
             if made > 0 {
                 self.give_back(shared);
             }
-            let error = self.error.take();
-            return Err(self.gave_up(reason).source(error));
+            return Err(self.too_late(shared, reason));
         }
+        self.last.hint = None;
         self.begun = Some(Begun {
             at: now,
             ends: self.end(shared, now),
         });
         let attempt = made + 1;
-        self.progress(shared, &request, now).attempt = attempt;
+        let progress = self.progress(shared, &request, now);
+        progress.attempt = attempt;
+        progress.sent.begin();
         if self.outer.is_none() {
             if attempt < rules.attempts {
                 self.next = request.try_clone();
@@ -140,19 +138,26 @@ impl<Request: RetryRequest> Call<Request> {
     }
 
     /// The attempt that is under way was given up; whether that is the end.
-    pub(crate) fn timed_out<C, B>(&mut self, shared: &Shared<C, B>, now: Instant) -> (Error, bool) {
-        let took = self.begun.map_or(Duration::ZERO, |begun| {
-            now.saturating_duration_since(begun.at)
-        });
-        let timed_out = Error::service(AttemptTimedOut::new(took));
-        let elapsed = self.progress.as_ref().map(|progress| progress.elapsed(now));
-        match shared.settings.rules.deadline {
-            Some(deadline) if elapsed.is_some_and(|elapsed| elapsed >= deadline) => {
-                let gave_up = self.gave_up(GaveUpReason::Deadline { deadline });
-                (Error::service(gave_up.source(Some(timed_out))), true)
-            }
-            _ => (timed_out, false),
+    pub(crate) fn timed_out<C, B>(&mut self, shared: &Shared<C, B>, now: Instant) -> (Error, bool)
+    where
+        B: BudgetFor<Request>,
+    {
+        let Some((progress, begun)) = self.progress.zip(self.begun) else {
+            unreachable!("an attempt that took too long was begun");
+        };
+        let deadline = shared.settings.rules.deadline;
+        let deadline = deadline.filter(|deadline| progress.elapsed(now) >= *deadline);
+        if !progress.sent.is_now() {
+            return self.waited(shared, deadline);
         }
+        let took = now.saturating_duration_since(begun.at);
+        let timed_out = Error::service(AttemptTimedOut::new(took));
+        let Some(deadline) = deadline else {
+            return (timed_out, false);
+        };
+        self.last.error = Some(timed_out);
+        let gave_up = self.gave_up(GaveUpReason::Deadline { deadline });
+        (Error::service(gave_up), true)
     }
 
     /// When the next attempt is made.
@@ -171,7 +176,7 @@ impl<Request: RetryRequest> Call<Request> {
         shared: &Shared<C, B>,
         failure: &Failure,
         now: Instant,
-    ) -> Result<(), GaveUp>
+    ) -> Result<(), GaveUpReason>
     where
         B: BudgetFor<Request>,
     {
@@ -181,19 +186,10 @@ impl<Request: RetryRequest> Call<Request> {
         // After the last attempt there is none, and no need for one.
         let is_replayable = progress.attempt >= shared.settings.rules.attempts
             || self.next.as_ref().is_some_and(Request::is_whole);
-        self.hint = failure.hint;
-        match progress.next(shared, failure, is_replayable, now) {
-            Err(reason) => Err(self.gave_up(reason)),
-            Ok(after) => {
-                self.wake = now.checked_add(after).or_else(|| now.checked_add(NEVER));
-                Ok(())
-            }
-        }
-    }
-
-    /// What the next attempt follows, where that was an error.
-    pub(crate) fn keep(&mut self, error: Option<Error>) {
-        self.error = error;
+        self.last.hint = failure.hint;
+        let after = progress.next(shared, failure, is_replayable, now)?;
+        self.wake = now.checked_add(after).or_else(|| now.checked_add(NEVER));
+        Ok(())
     }
 
     /// Until when it may read on in a failure that came now.
@@ -216,10 +212,22 @@ impl<Request: RetryRequest> Call<Request> {
         self.gave_up(GaveUpReason::QuotaExhausted)
     }
 
-    fn gave_up(&mut self, reason: GaveUpReason) -> GaveUp {
-        GaveUp::new(reason, self.attempts())
-            .status(self.status)
-            .retry_after(self.hint)
+    pub(crate) fn gave_up(&mut self, reason: GaveUpReason) -> GaveUp {
+        let sent = self.progress.map_or(0, |progress| progress.sent.count());
+        self.last.gave_up(reason, sent)
+    }
+
+    /// Nobody below says that the attempt under way still waits to be sent.
+    pub(crate) fn mark_sent(&mut self) {
+        if let Some(progress) = &mut self.progress {
+            progress.sent.mark();
+        }
+    }
+
+    /// Whether an attempt of this call was sent, or may have been.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.progress
+            .is_some_and(|progress| progress.sent.count() > 0)
     }
 
     fn attempts(&self) -> u32 {

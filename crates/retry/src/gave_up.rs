@@ -5,34 +5,38 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::StatusCode;
-use tidegate_core::Error;
+use tidegate_core::{Error, Refused};
 
 use crate::RetryResponse;
 
 /// Why a failure was the last answer to a request.
 ///
 /// Where that answer is a response, the caller gets the response, and this is in its extensions: see
-/// [`of`](Self::of). Where it is an error, or where the response had to be read to know better, this
-/// is the error, with what the service answered as its source: see
-/// [`Error::find`](tidegate_core::Error::find).
+/// [`of`](Self::of). Where it is an error, this is the error, with that one as its source: see
+/// [`Error::find`](tidegate_core::Error::find). This is the error too where the response was read and let
+/// go, before it came out that no attempt follows it: then `status` and `body` are what is left of it.
+///
+/// [`Error::refused`](tidegate_core::Error::refused) finds nothing in it once something was sent.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct GaveUp {
     /// Why it was not sent again.
     pub reason: GaveUpReason,
-    /// How often it was sent.
+    /// How often it was sent. What a layer of ours refused, or what waited in one until its time was
+    /// over, is not counted.
     pub attempts: u32,
-    /// When to try again, if the service said so in its last answer.
+    /// When to try again, if the service said so in its last answer, or who refused to send the next one.
     pub retry_after: Option<Duration>,
     /// Of the last response, if there was one.
     pub status: Option<StatusCode>,
-    /// The body of the last response, where it was read to the end to know why; otherwise empty.
+    /// What was read of the body of the last response, up to 64 KiB, where the caller does not get that
+    /// response; otherwise empty.
     pub body: Bytes,
     source: Option<Arc<dyn StdError + Send + Sync>>,
 }
 
 /// Why a request was not sent again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GaveUpReason {
     /// It was sent as often as it may be.
@@ -60,6 +64,9 @@ pub enum GaveUpReason {
     QuotaExhausted,
     /// The answer says that it should not be sent again.
     ToldNotTo,
+    /// It was sent, and a layer below did not let the next attempt through: one of ours, or tower's
+    /// load-shed. Of that attempt alone nothing was sent.
+    Refused(Refused),
 }
 
 impl GaveUp {
@@ -111,11 +118,11 @@ impl fmt::Display for GaveUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.attempts {
             0 => f.write_str("not sent")?,
-            1 => f.write_str("sent once")?,
-            2 => f.write_str("sent twice")?,
-            attempts => write!(f, "sent {attempts} times")?,
+            1 => f.write_str("sent once and not again")?,
+            2 => f.write_str("sent twice and not again")?,
+            attempts => write!(f, "sent {attempts} times and not again")?,
         }
-        write!(f, " and not again, since {}", self.reason)?;
+        write!(f, ", since {}", self.reason)?;
         if let Some(status) = self.status {
             write!(f, "; the last answer was {}", status.as_u16())?;
         }
@@ -140,6 +147,13 @@ impl fmt::Display for GaveUpReason {
             Self::BodyNotReplayable => f.write_str("its body can be read only once"),
             Self::QuotaExhausted => f.write_str("the quota is exhausted"),
             Self::ToldNotTo => f.write_str("the answer forbids it"),
+            Self::Refused(refused) => {
+                write!(f, "the retry was refused by {}", refused.by)?;
+                if let Some(key) = &refused.key {
+                    write!(f, " for {key:?}")?;
+                }
+                write!(f, ": {}", refused.reason)
+            }
         }
     }
 }

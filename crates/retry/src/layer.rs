@@ -99,7 +99,8 @@ impl<C, B> RetryLayer<C, B> {
 
     /// How long all attempts and all waits for them may take, up to the head of the response, from when
     /// the future is first polled. No attempt begins at or after it, and one that is under way then is
-    /// given up. Default: for ever.
+    /// given up. What was never sent until then is a [`Refused`](tidegate_core::Refused) by `"retry"`.
+    /// Default: for ever.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.settings.rules.deadline = Some(deadline);
@@ -107,7 +108,8 @@ impl<C, B> RetryLayer<C, B> {
     }
 
     /// How long one attempt may take, waits in the layers below included; less where less is left of the
-    /// deadline. Default: for ever.
+    /// deadline. One that still waits there is no failure but a [`Refused`](tidegate_core::Refused) by
+    /// `"retry"`, which is not tried again unless [so told](Self::retry_refusals). Default: for ever.
     #[must_use]
     pub fn attempt_timeout(mut self, attempt_timeout: Duration) -> Self {
         self.settings.attempt_timeout = Some(attempt_timeout);
@@ -161,7 +163,8 @@ impl<C, B> RetryLayer<C, B> {
     }
 
     /// Also repeats what a layer of ours, or tower's load-shed, refused below: at the earliest when the
-    /// refusal says. Default: a refusal is passed on, since whoever refuses has more than enough to do.
+    /// refusal says. Default: a refusal is the end, since whoever refuses has more than enough to do. It is
+    /// passed on where nothing was sent before, and is [the reason](crate::GaveUpReason::Refused) otherwise.
     #[must_use]
     pub fn retry_refusals(mut self) -> Self {
         self.settings.refusals = true;

@@ -60,7 +60,19 @@
 //!
 //! Each retry is paid from a [`Budget`]. An answer that is not to be had for waiting is not tried again:
 //! `x-should-retry: false`, or a body that speaks of an exhausted quota. To know that, and to keep the
-//! connection, the body of a failure is read up to 64 KiB and 100 ms before the back-off begins.
+//! connection, the body of a failure is read up to 64 KiB and 100 ms before the back-off begins; what was
+//! read is kept until the next answer comes.
+//!
+//! # What was sent
+//!
+//! [`Error::refused`](tidegate_core::Error::refused) finds something only where nothing was sent in any
+//! attempt. Once one was, the refusal of a later one by a layer below does not stand for the call:
+//! the error is a [`GaveUp`] that has the status, what was read of the body, and the refusal as its reason.
+//! The response itself was let go before the back-off, so that its permit was free.
+//!
+//! An attempt counts as sent unless tidegate's gates and rates say, each time it is polled, that it waits in
+//! them, or the service is not ready. So one that waits in a foreign layer's future, or behind the worker of
+//! tower's `Buffer`, counts as sent: it may have been.
 //!
 //! # In an outage
 //!
@@ -95,6 +107,7 @@ mod clock;
 mod drain;
 mod gave_up;
 mod jitter;
+mod last_answer;
 mod layer;
 mod level;
 mod policy;
@@ -106,6 +119,7 @@ mod retry_body;
 mod retry_request;
 mod retry_response;
 mod rules;
+mod sent;
 mod service;
 mod settings;
 mod timed_out;

@@ -8,13 +8,15 @@ use tower::retry::Policy;
 
 use crate::clock::now;
 use crate::progress::{Progress, Shared};
+use crate::settings::refusal;
 use crate::{Attempt, Budget, BudgetFor, GaveUp, RetryRequest, RetryResponse};
 
 /// The rules of a [`RetryLayer`](crate::RetryLayer) for users of `tower::retry`.
 ///
 /// What tower's service cannot do it leaves out: a deadline stops the next attempt but not the one under
 /// way, there is no timeout of an attempt, the body of a failure is not read, and an error is passed on
-/// as it is. Only the attempts after the first are numbered.
+/// as it is: also the refusal of a later attempt by a layer below, which says that nothing was sent and
+/// means that attempt alone. Only the attempts after the first are numbered.
 ///
 /// The error of the service below must be an `Error`, not a box.
 ///
@@ -57,12 +59,18 @@ where
     fn retry(&mut self, request: &mut Request, answer: &mut Result<Response, E>) -> Option<Sleep> {
         let settings = &self.shared.settings;
         let mut call = settings.classifier.request(request);
-        let failure = match answer {
-            Ok(response) => settings.failed_response(&mut call, response),
-            Err(error) => settings.failed_error(&mut call, error),
+        let refused = answer.as_ref().err().and_then(|error| refusal(error));
+        let failure = match (&refused, &*answer) {
+            (Some(refused), _) => settings.failed_refusal(refused),
+            (None, Ok(response)) => settings.failed_response(&mut call, response),
+            (None, Err(error)) => settings.failed_error(&mut call, error),
         }?;
         let progress = self.progress.as_mut()?;
         progress.attempt += 1;
+        progress.sent.begin();
+        if refused.is_none() {
+            progress.sent.mark();
+        }
         let is_replayable = request.is_whole();
         match progress.next(&self.shared, &failure, is_replayable, now()) {
             Ok(after) => {
@@ -71,7 +79,7 @@ where
             }
             Err(reason) => {
                 if let Ok(response) = answer {
-                    let gave_up = GaveUp::new(reason, progress.attempt)
+                    let gave_up = GaveUp::new(reason, progress.sent.count())
                         .retry_after(failure.hint)
                         .status(Some(ResponseHead::status(response)));
                     response.extensions_mut().insert(gave_up);

@@ -4,6 +4,7 @@ use tokio::time::Instant;
 
 use crate::random::random;
 use crate::rules::{Decision, Failed};
+use crate::sent::Sent;
 use crate::settings::{Failure, Settings};
 use crate::{BudgetFor, GaveUpReason};
 
@@ -20,6 +21,7 @@ pub(crate) struct Progress {
     pub(crate) started: Instant,
     /// 0 before the first.
     pub(crate) attempt: u32,
+    pub(crate) sent: Sent,
     /// What our back-off had in it before this attempt.
     waited: Option<Duration>,
     /// Because of what the request is.
@@ -33,6 +35,7 @@ impl Progress {
         Self {
             started,
             attempt: 0,
+            sent: Sent::default(),
             waited: None,
             may_be_repeated,
             budget,
@@ -75,7 +78,7 @@ impl Progress {
         }
     }
 
-    /// The next attempt is not made after all.
+    /// The next attempt is not made after all, or was not sent.
     pub(crate) fn give_back<C, B, Req>(&self, shared: &Shared<C, B>)
     where
         B: BudgetFor<Req>,

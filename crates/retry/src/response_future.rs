@@ -6,16 +6,18 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
-use tidegate_classify::{Classify, ResponseHead};
-use tidegate_core::{BoxError, Error};
+use tidegate_classify::{Classify, ResponseHead as _};
+use tidegate_core::{BoxError, Error, Refused, unsent};
 use tokio::time::Instant;
 use tower_service::Service;
 
 use crate::call::Call;
 use crate::clock::now;
 use crate::drain::Drain;
+use crate::last_answer::LastAnswer;
 use crate::progress::Shared;
 use crate::retry_response::sealed::Response as _;
+use crate::settings::refusal;
 use crate::timer::Timer;
 use crate::{BudgetFor, RetryRequest, RetryResponse, retry_response};
 
@@ -103,10 +105,7 @@ where
 
     fn begin(self: Pin<&mut Self>) -> Result<(), Error> {
         let mut this = self.project();
-        let request = match this.call.begin(this.shared, now()) {
-            Ok(request) => request,
-            Err(gave_up) => return Err(Error::service(gave_up)),
-        };
+        let request = this.call.begin(this.shared, now())?;
         *this.classified = Some(this.shared.settings.classifier.request(&request));
         this.state.set(State::Readying {
             service: this.service.clone(),
@@ -132,10 +131,14 @@ where
             let response = attempt.scope(|| service.call(request));
             this.state.set(State::Sent { response });
         }
-        if let StateProjection::Sent { response } = this.state.as_mut().project()
-            && let Poll::Ready(response) = attempt.scope(|| response.poll(cx))
-        {
-            return Poll::Ready(Ok(response.map_err(Error::service)));
+        if let StateProjection::Sent { response } = this.state.as_mut().project() {
+            let (response, waits) = unsent::watch(|| attempt.scope(|| response.poll(cx)));
+            if !waits || response.is_ready() {
+                this.call.mark_sent();
+            }
+            if let Poll::Ready(response) = response {
+                return Poll::Ready(Ok(response.map_err(Error::service)));
+            }
         }
         let Some(ends) = this.call.ends() else {
             return Poll::Pending;
@@ -147,10 +150,10 @@ where
 
     /// The answer, unless another attempt follows it.
     fn answered(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         answer: Result<S::Response, Error>,
     ) -> ControlFlow<Result<S::Response, Error>> {
-        let mut this = self.project();
+        let mut this = self.as_mut().project();
         // Whatever comes, the attempt is over: its permit is free before any wait.
         this.state.set(State::Over);
         let mut classified = this.classified.take().expect("it was sent");
@@ -158,6 +161,13 @@ where
             return ControlFlow::Break(answer);
         }
         let settings = &this.shared.settings;
+        let answer = match answer {
+            Err(error) => match refusal(&error) {
+                Some(refused) => return self.refused(refused, error),
+                None => Err(error),
+            },
+            answer => answer,
+        };
         let failure = match &answer {
             Ok(response) => settings.failed_response(&mut classified, response),
             Err(error) => settings.failed_error(&mut classified, error),
@@ -166,29 +176,44 @@ where
             return ControlFlow::Break(answer);
         };
         let now = now();
-        this.call.status = answer.as_ref().ok().map(ResponseHead::status);
+        this.call.last = LastAnswer::default();
         let gave_up = this.call.failed(this.shared, &failure, now).err();
         match (answer, gave_up) {
-            (Ok(mut response), Some(gave_up)) => {
-                response.extensions_mut().insert(gave_up);
-                return ControlFlow::Break(Ok(response));
-            }
-            (Err(error), Some(gave_up)) => {
-                let gave_up = gave_up.source(Some(error));
-                return ControlFlow::Break(Err(Error::service(gave_up)));
-            }
-            (Ok(response), None) => {
-                this.call.keep(None);
+            (Ok(mut response), gave_up) => {
+                this.call.last.status = Some(response.status());
+                if let Some(reason) = gave_up {
+                    let gave_up = this.call.gave_up(reason);
+                    response.extensions_mut().insert(gave_up);
+                    return ControlFlow::Break(Ok(response));
+                }
                 let until = this.call.drain_until(this.shared, now);
                 let drain = Drain::new(response.into_body());
                 let draining = drain.map(|drain| State::Draining { drain, until });
                 this.state.set(draining.unwrap_or(State::Waiting));
             }
-            (Err(error), None) => {
-                this.call.keep(Some(error));
+            (Err(error), gave_up) => {
+                this.call.last.error = Some(error);
+                if let Some(reason) = gave_up {
+                    let gave_up = this.call.gave_up(reason);
+                    return ControlFlow::Break(Err(Error::service(gave_up)));
+                }
                 this.state.set(State::Waiting);
             }
         }
+        ControlFlow::Continue(())
+    }
+
+    /// The same after a refusal: nothing was sent of this attempt.
+    fn refused(
+        self: Pin<&mut Self>,
+        refused: Refused,
+        error: Error,
+    ) -> ControlFlow<Result<S::Response, Error>> {
+        let mut this = self.project();
+        if let Some(error) = this.call.refused(this.shared, refused, error, now()) {
+            return ControlFlow::Break(Err(error));
+        }
+        this.state.set(State::Waiting);
         ControlFlow::Continue(())
     }
 
@@ -201,28 +226,19 @@ where
         if drain.as_mut().poll_end(cx).is_pending() {
             ready!(this.timer.poll_until(*until, cx));
         }
-        let body = drain.take();
+        let last = &mut this.call.last;
+        last.body = drain.take();
         this.state.set(State::Waiting);
-        if !this.shared.settings.is_exhausted(this.call.status, &body) {
+        if !this.shared.settings.is_exhausted(last.status, &last.body) {
             return Poll::Ready(Ok(()));
         }
-        let gave_up = this.call.exhausted(this.shared).body(body);
-        Poll::Ready(Err(Error::service(gave_up)))
+        Poll::Ready(Err(Error::service(this.call.exhausted(this.shared))))
     }
-}
 
-impl<S, Request, C, B> Future for ResponseFuture<S, Request, C, B>
-where
-    S: Service<Request> + Clone,
-    S::Error: Into<BoxError>,
-    S::Response: RetryResponse,
-    Request: RetryRequest,
-    C: Classify<Request, S::Response>,
-    B: BudgetFor<Request>,
-{
-    type Output = Result<S::Response, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll_answer(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<S::Response, Error>> {
         loop {
             match &self.state {
                 State::Begin => {
@@ -252,6 +268,26 @@ where
                 }
                 State::Over => panic!("polled after it was ready"),
             }
+        }
+    }
+}
+
+impl<S, Request, C, B> Future for ResponseFuture<S, Request, C, B>
+where
+    S: Service<Request> + Clone,
+    S::Error: Into<BoxError>,
+    S::Response: RetryResponse,
+    Request: RetryRequest,
+    C: Classify<Request, S::Response>,
+    B: BudgetFor<Request>,
+{
+    type Output = Result<S::Response, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.as_mut().poll_answer(cx) {
+            // For a retry above this one.
+            Poll::Pending if !self.call.has_sent() => unsent::pending(),
+            polled => polled,
         }
     }
 }

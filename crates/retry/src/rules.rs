@@ -33,7 +33,7 @@ pub(crate) struct Failed {
     pub(crate) is_replayable: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Decision {
     Retry {
         /// From the answer on.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method, StatusCode};
 use tidegate_classify::{Classify, When, errors};
-use tidegate_core::{Outcome, Refused};
+use tidegate_core::{Outcome, Refused, RefusedReason};
 use tower::load_shed::error::Overloaded;
 
 use crate::rules::Rules;
@@ -81,6 +81,16 @@ impl<C> Settings<C> {
         })
     }
 
+    /// What a refusal is, if it is one that may be tried again.
+    pub(crate) fn failed_refusal(&self, refused: &Refused) -> Option<Failure> {
+        self.refusals.then_some(Failure {
+            hint: refused.retry_after,
+            is_unprocessed: true,
+            forbids: false,
+        })
+    }
+
+    /// The same for an error that is no [`refusal`].
     pub(crate) fn failed_error<Req, Res>(
         &self,
         call: &mut C::Call,
@@ -89,15 +99,6 @@ impl<C> Settings<C> {
     where
         C: Classify<Req, Res>,
     {
-        let refused = Refused::find(error);
-        let is_local = refused.is_some() || is_shed(error);
-        if is_local {
-            return self.refusals.then(|| Failure {
-                hint: refused.and_then(|refused| refused.retry_after),
-                is_unprocessed: true,
-                forbids: false,
-            });
-        }
         let verdict = self.classifier.error(call, error);
         // A stream that was refused before its turn may be no word about the service, and yet have to
         // be sent again.
@@ -147,8 +148,11 @@ fn forbids(headers: &HeaderMap) -> bool {
     SHOULD_RETRY.into_iter().any(says_no)
 }
 
-fn is_shed(error: &(dyn StdError + 'static)) -> bool {
-    tidegate_core::chain(error).any(<dyn StdError>::is::<Overloaded>)
+/// The refusal of a layer below, if it is one: nothing was sent.
+pub(crate) fn refusal(error: &(dyn StdError + 'static)) -> Option<Refused> {
+    let is_shed = || tidegate_core::chain(error).any(<dyn StdError>::is::<Overloaded>);
+    let shed = || is_shed().then(|| Refused::new("load-shed", RefusedReason::NoRoom));
+    Refused::find(error).cloned().or_else(shed)
 }
 
 /// `limit: 0`, but not `limit: 0.5` nor `limit: 05`.

@@ -1,0 +1,59 @@
+//! How a layer below tells one above that a request waits and has not been sent.
+//!
+//! A retry that runs out of time has to know it: a request that still waits in front of a door is none
+//! that may have been processed. The layers between may be foreign, and a future has nothing but
+//! `Pending` to say, so that the word is left with the thread while it polls.
+
+use std::cell::Cell;
+use std::task::Poll;
+
+thread_local! {
+    static WAITS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// `Poll::Pending`, said by a layer that still has the request in its hands.
+///
+/// ```
+/// use std::task::Poll;
+/// use tidegate_core::unsent;
+///
+/// let (polled, waits) = unsent::watch(unsent::pending::<()>);
+/// assert!(polled.is_pending() && waits);
+/// let (_, waits) = unsent::watch(|| Poll::<()>::Pending);
+/// assert!(!waits); // nobody says so: it may have been sent
+/// ```
+#[cold]
+pub fn pending<T>() -> Poll<T> {
+    WAITS.set(true);
+    Poll::Pending
+}
+
+/// What `poll` returns, and whether a layer said meanwhile that a request is [`pending`] in its hands.
+///
+/// That holds for this thread and this poll. What a worker polls elsewhere says nothing here, and a
+/// layer that polls two requests at once may hear it of one of them.
+pub fn watch<T>(poll: impl FnOnce() -> T) -> (T, bool) {
+    let outer = WAITS.replace(false);
+    let polled = poll();
+    (polled, WAITS.replace(outer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_within_a_watch_is_not_heard_outside_of_it() {
+        let ((_, inner), outer) = watch(|| watch(pending::<()>));
+        assert!(inner && !outer);
+    }
+
+    #[test]
+    fn a_word_before_a_watch_is_heard_outside_of_it_alone() {
+        let (inner, outer) = watch(|| {
+            let _ = pending::<()>();
+            watch(|| ()).1
+        });
+        assert!(!inner && outer);
+    }
+}
