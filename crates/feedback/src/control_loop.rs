@@ -9,7 +9,7 @@ use tidegate_classify::Verdict;
 use tidegate_core::{Cause, Change, Controller, Observer, Outcome, Pace, Reason, Sample, Setting};
 
 use crate::patience::Patience;
-use crate::told::Told;
+use crate::told::{OwnPace, Told};
 
 /// A law and the door that it moves.
 ///
@@ -33,14 +33,6 @@ struct State<L> {
     told: Told,
     own_pace: OwnPace,
     telling: Telling,
-}
-
-/// The user's pace.
-#[derive(Clone, Copy, Debug)]
-enum OwnPace {
-    AsTold,
-    /// The door is to be told of it.
-    Moved(Option<Pace>),
 }
 
 /// Whether somebody tells the door what the law asks for.
@@ -199,12 +191,7 @@ impl<L: Controller> ControlLoop<L> {
         let (observers, now) = (state.observers.clone(), now());
         let by_hand = self.follow(&mut state, now);
         self.tell(state);
-        let told = observers.iter().flat_map(|observers| observers.iter());
-        told.for_each(|observer| {
-            by_hand
-                .iter()
-                .for_each(|change| observer.on_change(now, change));
-        });
+        tell_observers(observers.as_deref(), now, None, [by_hand.as_ref(), None]);
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
@@ -241,13 +228,8 @@ impl<L: Controller> ControlLoop<L> {
             Some(_) if !state.frozen => self.tell(state),
             _ => drop(state),
         }
-        for observer in observers.iter().flat_map(|observers| observers.iter()) {
-            sample
-                .into_iter()
-                .for_each(|sample| observer.on_sample(now, sample));
-            let changes = by_hand.iter().chain(&by_law);
-            changes.for_each(|change| observer.on_change(now, change));
-        }
+        let changes = [by_hand.as_ref(), by_law.as_ref()];
+        tell_observers(observers.as_deref(), now, sample, changes);
     }
 
     /// Under the law's lock: whether it has to be locked for the next start.
@@ -281,17 +263,15 @@ impl<L: Controller> ControlLoop<L> {
         let teller = Teller(self);
         loop {
             state.telling = Telling::Somebody;
-            let mut told = state.told;
-            if let OwnPace::Moved(pace) = mem::replace(&mut state.own_pace, OwnPace::AsTold) {
-                told.set_own(pace);
-            }
+            let told = state.told;
+            let own_pace = mem::replace(&mut state.own_pace, OwnPace::AsTold);
             let setting = if state.shadow {
                 Setting::limit(f64::INFINITY)
             } else {
                 state.law.setting()
             };
             drop(state);
-            let told = told.and_now(&setting, &self.door);
+            let told = told.and_now(&setting, own_pace, &self.door);
             state = self.lock();
             state.told = told;
             if state.telling == Telling::Somebody {
@@ -312,6 +292,24 @@ impl<L> ControlLoop<L> {
     /// A law that panics poisons it; what it asks for is still what it asks for.
     fn lock(&self) -> MutexGuard<'_, State<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Outside of the lock: they may ask the law.
+fn tell_observers(
+    observers: Option<&[Arc<dyn Observer>]>,
+    now: Instant,
+    sample: Option<&Sample>,
+    changes: [Option<&Change>; 2],
+) {
+    for observer in observers.into_iter().flatten() {
+        sample
+            .into_iter()
+            .for_each(|sample| observer.on_sample(now, sample));
+        changes
+            .into_iter()
+            .flatten()
+            .for_each(|change| observer.on_change(now, change));
     }
 }
 

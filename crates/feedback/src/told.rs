@@ -3,6 +3,14 @@ use std::time::Instant;
 use tidegate_admission::Door;
 use tidegate_core::{Pace, Setting};
 
+/// The user's pace.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum OwnPace {
+    AsTold,
+    /// The door is to be told of it.
+    Moved(Option<Pace>),
+}
+
 /// What the door was told last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Told {
@@ -11,8 +19,6 @@ pub(crate) struct Told {
     asked: Option<Pace>,
     /// The user's.
     own: Option<Pace>,
-    /// The user's has moved since.
-    moved: bool,
     /// What the door was given: the slower of the two.
     pace: Option<Pace>,
     pause_until: Option<Instant>,
@@ -26,32 +32,26 @@ impl Told {
             limit: door.limit(),
             asked: None,
             own: pace,
-            moved: false,
             pace,
             pause_until: None,
         }
     }
 
-    /// Another pace of the user's, to be told next.
-    pub(crate) fn set_own(&mut self, pace: Option<Pace>) {
-        self.own = pace;
-        self.moved = true;
-    }
-
     /// Tells it what has changed.
-    pub(crate) fn and_now(mut self, setting: &Setting, door: &Door) -> Self {
+    pub(crate) fn and_now(mut self, setting: &Setting, own: OwnPace, door: &Door) -> Self {
         let limit = (setting.limit as usize).clamp(1, Door::MAX_LIMIT);
         if limit != self.limit {
             door.set_limit(limit);
             self.limit = limit;
         }
-        if setting.pace != self.asked || self.moved {
+        if setting.pace != self.asked || own != OwnPace::AsTold {
             self.asked = setting.pace;
             let there = door.pace();
-            if there != self.pace && !self.moved {
-                self.own = there;
+            match own {
+                OwnPace::Moved(own) => self.own = own,
+                OwnPace::AsTold if there != self.pace => self.own = there,
+                OwnPace::AsTold => {}
             }
-            self.moved = false;
             self.pace = slower(self.own, self.asked);
             if self.pace != there {
                 door.set_pace(self.pace);
@@ -96,16 +96,16 @@ mod tests {
         let told = Told::nothing(&door);
         let mut setting = Setting::limit(10.0);
         setting.pace = Some(per_second(20.0));
-        let told = told.and_now(&setting, &door);
+        let told = told.and_now(&setting, OwnPace::AsTold, &door);
         assert_eq!(door.pace(), Some(per_second(20.0)));
 
         door.set_pace(Some(per_second(30.0)));
         setting.pace = Some(per_second(40.0));
-        let told = told.and_now(&setting, &door);
+        let told = told.and_now(&setting, OwnPace::AsTold, &door);
         assert_eq!(door.pace(), Some(per_second(30.0)));
 
         setting.pace = None;
-        told.and_now(&setting, &door);
+        told.and_now(&setting, OwnPace::AsTold, &door);
         assert_eq!(door.pace(), Some(per_second(30.0)));
     }
 }
