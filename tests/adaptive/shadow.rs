@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::join_all;
-use tidegate::{Steer, Units, per_second};
+use tidegate::{Pid, Prober, Steer, Units, per_second};
 use tidegate_testkit::{Fixed, Response, Upstream};
 use tokio::sync::oneshot;
 use tokio::time::{advance, sleep};
@@ -123,11 +123,31 @@ macro_rules! play {
     }};
 }
 
+/// A probe is due every ten seconds: with this phase one falls into the tape.
+const PHASE: Duration = Duration::from_secs(5);
+
+/// With probes that do not depend on the time of day.
+trait Anew {
+    fn anew(&self) -> Self;
+}
+
+impl Anew for Pid {
+    fn anew(&self) -> Self {
+        Self::new(PHASE)
+    }
+}
+
+impl Anew for Prober {
+    fn anew(&self) -> Self {
+        Self::new(PHASE)
+    }
+}
+
 /// On one tape a law decides the same in a shadow layer, in a layer that follows it, and alone.
 #[tokio::test(start_paused = true)]
 async fn what_it_decides_is_what_it_decides_when_it_is_followed() {
     each_layer!(Layer, name => {
-        let law = Layer::new(by_status).handle().law(|law| law.clone());
+        let law = Layer::new(by_status).handle().law(|law| law.anew());
         let tape = Tape::record(law.clone());
         let why: Vec<_> = tape.decisions.iter().map(|decision| decision.3.as_str()).collect();
         for words in ["starting: one more", "in a queue", "probing at half", "no success", "after an outage"] {
