@@ -20,6 +20,7 @@ mod gate;
 mod matrix;
 
 mod nested;
+mod observers;
 
 mod over_reqwest;
 mod policy;

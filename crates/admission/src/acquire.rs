@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
@@ -28,6 +29,8 @@ pub struct Acquire<T: Tab = ()> {
     door: Option<Door>,
     /// While it waits.
     ticket: Option<Ticket<Std>>,
+    /// Since when it has waited, on the door's clock and one more, where somebody is to hear of it.
+    since: Option<NonZeroU64>,
     /// Outside, what it costs; inside, how many tokens it has taken.
     tokens: u32,
     inside: bool,
@@ -42,6 +45,7 @@ impl<T: Tab> Acquire<T> {
         Self {
             door: Some(door),
             ticket: None,
+            since: None,
             tokens: cost,
             inside: false,
             sent: false,
@@ -169,6 +173,7 @@ impl<T: Tab> Acquire<T> {
             if let Some(entry) = ticket.take_alone() {
                 self.ticket = None;
                 self.enter(entry);
+                self.tell_wait();
                 return Poll::Ready(Ok(()));
             }
             inner.admission.poll(ticket, waker, || inner.now())
@@ -186,6 +191,9 @@ impl<T: Tab> Acquire<T> {
                 Entered::No(refusal) => Poll::Ready(Err(refusal)),
                 Entered::Waits(ticket) => {
                     self.ticket = Some(ticket);
+                    if inner.observers.any() {
+                        self.since = NonZeroU64::MIN.checked_add(inner.now());
+                    }
                     Poll::Pending
                 }
             };
@@ -206,9 +214,26 @@ impl<T: Tab> Acquire<T> {
             inner.apply_in_task(effects, entered.is_pending());
         }
         Poll::Ready(match ready!(entered) {
-            Ok(_) => Ok(()),
-            Err(refusal) => Err(Box::new(inner.refused(refusal))),
+            Ok(_) => {
+                self.tell_wait();
+                Ok(())
+            }
+            Err(refusal) => {
+                let refused = Box::new(inner.refused(refusal));
+                inner.tell_refused(&refused, self.since());
+                Err(refused)
+            }
         })
+    }
+
+    fn tell_wait(&self) {
+        if let (Some(door), Some(since)) = (&self.door, self.since()) {
+            door.inner().tell_wait(since);
+        }
+    }
+
+    pub(crate) fn since(&self) -> Option<u64> {
+        self.since.map(|since| since.get() - 1)
     }
 
     #[cold]

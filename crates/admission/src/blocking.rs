@@ -41,10 +41,9 @@ pub(crate) fn acquire(
         let now = inner.now();
         if deadline <= now {
             let max_wait = timeout.unwrap_or_default();
-            return Err(Refused::new(
-                inner.by(),
-                RefusedReason::WaitedTooLong { max_wait },
-            ));
+            let refused = Refused::new(inner.by(), RefusedReason::WaitedTooLong { max_wait });
+            inner.tell_refused(&refused, acquire.since());
+            return Err(refused);
         }
         // The first thread keeps the time for all who wait.
         let event = inner.admission.with_queue(|queue| {

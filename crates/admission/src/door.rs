@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Pace, Refused, RefusedReason, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Refused, RefusedReason, Snapshot, Steer};
 
 use crate::acquire::Acquire;
 use crate::admission::{Admission, Charge, Entered, Entry, Request, Spare};
@@ -14,6 +14,7 @@ use crate::bodies::Bodies;
 use crate::costs::Costs;
 use crate::effects::Effects;
 use crate::meters::Stamp;
+use crate::observers::Observers;
 use crate::permit::Permit;
 use crate::primitives::Std;
 use crate::queue::{Refusal, Why};
@@ -48,6 +49,7 @@ pub(crate) struct Inner {
     by: &'static str,
     timer: Timer,
     pub(crate) bodies: Bodies,
+    pub(crate) observers: Observers,
     this: Weak<Inner>,
     /// How many threads wait: they have no runtime to wake them in time.
     pub(crate) threads: AtomicUsize,
@@ -95,6 +97,7 @@ impl Door {
             by,
             timer: Timer::default(),
             bodies: Bodies::default(),
+            observers: Observers::default(),
             this: Weak::clone(this),
             threads: AtomicUsize::new(0),
         }))
@@ -199,6 +202,9 @@ impl Door {
             Entered::Waits(_) => unreachable!("one without a waker does not wait"),
         };
         self.0.apply(effects);
+        if let Err(refused) = &entered {
+            self.0.tell_refused(refused, None);
+        }
         entered
     }
 
@@ -418,6 +424,35 @@ impl Door {
         crate::drain::drain(self, timeout).await
     }
 
+    /// Has `observer` hear who had to wait and who was refused, from now on. A request that enters at
+    /// once costs nothing more.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    /// use std::time::{Duration, Instant};
+    /// use tidegate_admission::Door;
+    /// use tidegate_core::{Observer, Refused};
+    ///
+    /// #[derive(Debug, Default)]
+    /// struct Count(AtomicU32);
+    ///
+    /// impl Observer for Count {
+    ///     fn on_refused(&self, _: Instant, _: &Refused, _: Duration) {
+    ///         self.0.fetch_add(1, Relaxed);
+    ///     }
+    /// }
+    ///
+    /// let (door, count) = (Door::new("gate", 1), Arc::new(Count::default()));
+    /// door.observe(Arc::clone(&count) as _);
+    /// let _inside = door.try_acquire(1);
+    /// assert!(door.try_acquire(1).is_err());
+    /// assert_eq!(count.0.load(Relaxed), 1);
+    /// ```
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.0.observers.add(observer);
+    }
+
     /// How many permits were freed by [`Place::expire_after`](crate::Place::expire_after) before their holders let go of them.
     pub fn overdue(&self) -> u64 {
         self.0.admission.with_queue(|queue| queue.overdue)
@@ -567,6 +602,26 @@ impl Inner {
         Refused::new(self.by, reason).retry_after(refusal.wait.map(Duration::from_nanos))
     }
 
+    /// One that began to wait `since` then has entered.
+    pub(crate) fn tell_wait(&self, since: u64) {
+        let now = self.now();
+        let (waited, now) = (now.saturating_sub(since), self.instant(now));
+        self.observers
+            .tell(|observer| observer.on_wait(now, Duration::from_nanos(waited)));
+    }
+
+    /// The same for one that was refused, whether it has waited or not.
+    pub(crate) fn tell_refused(&self, refused: &Refused, since: Option<u64>) {
+        if !self.observers.any() {
+            return;
+        }
+        let now = self.now();
+        let waited = Duration::from_nanos(since.map_or(0, |since| now.saturating_sub(since)));
+        let now = self.instant(now);
+        self.observers
+            .tell(|observer| observer.on_refused(now, refused, waited));
+    }
+
     pub(crate) fn by(&self) -> &'static str {
         self.by
     }
@@ -629,6 +684,10 @@ impl Steer for Door {
 
     fn pause_until(&self, until: Instant) {
         self.pause_until(until);
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        self.observe(observer);
     }
 }
 

@@ -1,16 +1,39 @@
 use std::fmt::Debug;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::{Change, Sample};
+use crate::{Change, Refused, Sample};
 
-/// Hears what a law hears and what it does: for histories, pictures and metrics.
+/// Hears what happens at a layer: for histories, pictures, metrics and logs.
 ///
 /// It is called on the way of a request, outside of every lock, by whichever thread was answered:
 /// two threads may come in another order than that of their times. It should be quick, and not panic.
+/// Each method does nothing unless it is written, and a request that need not wait costs no call but
+/// [`on_sample`](Self::on_sample).
 pub trait Observer: Debug + Send + Sync {
-    /// The outcome of a request became known.
-    fn on_sample(&self, now: Instant, sample: &Sample);
+    /// The outcome of a request became known, where a law hears of it.
+    fn on_sample(&self, now: Instant, sample: &Sample) {
+        let _ = (now, sample);
+    }
 
     /// The law, or an operator, moved the setting.
-    fn on_change(&self, now: Instant, change: &Change);
+    fn on_change(&self, now: Instant, change: &Change) {
+        let _ = (now, change);
+    }
+
+    /// A request entered that had to wait for it, and for how long. One that need not wait is not
+    /// told of.
+    fn on_wait(&self, now: Instant, waited: Duration) {
+        let _ = (now, waited);
+    }
+
+    /// A request was refused, after so long a wait: nothing was sent.
+    fn on_refused(&self, now: Instant, refused: &Refused, waited: Duration) {
+        let _ = (now, refused, waited);
+    }
+
+    /// An attempt has failed, and that with this number follows it, after so long: 2 is the first
+    /// retry.
+    fn on_retry(&self, now: Instant, attempt: u32, after: Duration) {
+        let _ = (now, attempt, after);
+    }
 }

@@ -30,8 +30,8 @@ pub trait Steer: Debug + Send + Sync {
     /// Lets the law move the limit again. Does not end a pause.
     fn resume(&self) {}
 
-    /// Has `observer` hear what the law hears and does, from now on. Without a law there is nothing
-    /// to hear.
+    /// Has `observer` hear what happens here, from now on: who had to wait and who was refused, and
+    /// with a law what that hears and does.
     fn observe(&self, observer: Arc<dyn Observer>) {
         drop(observer);
     }
@@ -58,6 +58,8 @@ pub struct Snapshot {
     pub pause_until: Option<Instant>,
     /// When its bucket is full again, if it is not: until then it keeps a debt.
     pub full_at: Option<Instant>,
+    /// The share of failures that a law aims at, where it has one.
+    pub setpoint: Option<f64>,
     /// Whether a law moves it.
     pub learns: bool,
     /// Whether the law is held.
@@ -78,6 +80,7 @@ impl Snapshot {
             pace: None,
             pause_until: None,
             full_at: None,
+            setpoint: None,
             learns: false,
             frozen: false,
             shadow: false,

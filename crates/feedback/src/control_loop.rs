@@ -169,6 +169,7 @@ impl<L: Controller> ControlLoop<L> {
     }
 
     pub(crate) fn observe(&self, observer: Arc<dyn Observer>) {
+        self.door.observe(Arc::clone(&observer));
         let mut state = self.lock();
         let known = state.observers.iter().flat_map(|known| known.iter());
         state.observers = Some(known.cloned().chain([observer]).collect());

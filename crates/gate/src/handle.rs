@@ -1,8 +1,9 @@
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tidegate_admission::{Acquire, Door, Permit};
-use tidegate_core::{Pace, Refused, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer};
 
 /// Watches and moves a gate while it runs, and lets through what is not a [`Service`].
 ///
@@ -92,5 +93,9 @@ impl Steer for GateHandle {
 
     fn pause_until(&self, until: Instant) {
         self.0.pause_until(until);
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        self.0.observe(observer);
     }
 }

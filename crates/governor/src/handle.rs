@@ -78,7 +78,9 @@ impl Deref for GovernorHandle {
 
 impl Steer for GovernorHandle {
     fn snapshot(&self) -> Snapshot {
-        self.0.snapshot()
+        let mut snapshot = self.0.snapshot();
+        snapshot.setpoint = Some(self.law(|law| law.settings().setpoint));
+        snapshot
     }
 
     fn set_limit(&self, limit: usize) {

@@ -1,8 +1,9 @@
 use std::ops::Deref;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tidegate_admission::{Charge, Costs, Door};
-use tidegate_core::{Pace, Refused, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer};
 
 use crate::Acquire;
 
@@ -141,5 +142,9 @@ impl Steer for RateHandle {
 
     fn pause_until(&self, until: Instant) {
         self.0.pause_until(until);
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        self.0.observe(observer);
     }
 }

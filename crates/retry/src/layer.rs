@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method};
 use tidegate_classify::HttpClassifier;
+use tidegate_core::Observer;
 use tower_layer::Layer;
 
 use crate::backoff::Backoff;
@@ -58,6 +59,7 @@ impl RetryLayer {
                 exhausted_if: None,
                 refusals: false,
                 no_redirects: false,
+                observers: Vec::new(),
             },
             budget: Budget::default(),
         }
@@ -65,6 +67,13 @@ impl RetryLayer {
 }
 
 impl<C, B> RetryLayer<C, B> {
+    /// Has `observer` hear of each attempt after the first, when that is decided. Several may.
+    #[must_use]
+    pub fn observe(mut self, observer: Arc<dyn Observer>) -> Self {
+        self.settings.observers.push(observer);
+        self
+    }
+
     /// How often a request is sent at most, the first time included. Default 3.
     ///
     /// # Panics
@@ -194,6 +203,7 @@ impl<C, B> RetryLayer<C, B> {
             exhausted_if: self.settings.exhausted_if,
             refusals: self.settings.refusals,
             no_redirects: self.settings.no_redirects,
+            observers: self.settings.observers,
         };
         RetryLayer {
             settings,

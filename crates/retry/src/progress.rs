@@ -73,6 +73,9 @@ impl Progress {
             }
             Decision::Retry { after, backoff } => {
                 self.waited = Some(backoff);
+                for observer in &shared.settings.observers {
+                    observer.on_retry(now.into_std(), self.attempt + 1, after);
+                }
                 Ok(after)
             }
         }

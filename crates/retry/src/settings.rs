@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, Method, StatusCode};
 use tidegate_classify::{Classify, When, errors};
-use tidegate_core::{Outcome, Refused, RefusedReason};
+use tidegate_core::{Observer, Outcome, Refused, RefusedReason};
 use tower::load_shed::error::Overloaded;
 
 use crate::rules::Rules;
@@ -26,6 +26,7 @@ pub(crate) struct Settings<C> {
     pub(crate) exhausted_if: Option<Arc<ExhaustedIf>>,
     pub(crate) refusals: bool,
     pub(crate) no_redirects: bool,
+    pub(crate) observers: Vec<Arc<dyn Observer>>,
 }
 
 /// A failure that may pass.
@@ -176,6 +177,7 @@ impl<C: fmt::Debug> fmt::Debug for Settings<C> {
             .field("exhausted_if", &self.exhausted_if.is_some())
             .field("refusals", &self.refusals)
             .field("no_redirects", &self.no_redirects)
+            .field("observers", &self.observers.len())
             .finish()
     }
 }

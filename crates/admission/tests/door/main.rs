@@ -6,6 +6,7 @@ mod closing;
 mod cooldown;
 mod leases;
 mod limit;
+mod observers;
 mod order;
 mod pace;
 mod parked;
