@@ -4,7 +4,8 @@
 //! This crate names what travels along that wire: the [`Outcome`] of one request, the [`Sample`] a
 //! law receives, the [`Setting`] it answers with and the [`Change`] that explains it; [`Steer`],
 //! the handle that an operator and a law share; and [`Refused`] and [`Error`], what a caller gets
-//! when a layer said no; and [`unsent`], how a layer says that a request waits.
+//! when a layer said no; [`unsent`], how a layer says that a request waits; and [`text`], how what
+//! others wrote is shown.
 //!
 //! It has no dependencies, reads no clock and takes no lock. The features `axum` and `reqwest` let
 //! those crates' own idioms work with our errors.
@@ -25,6 +26,7 @@ mod refused;
 mod sample;
 mod setting;
 mod steer;
+pub mod text;
 mod units;
 pub mod unsent;
 

@@ -2,12 +2,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tidegate_core::{Change, Observer, Sample, Steer};
+use tidegate_core::{Change, Observer, Sample, Steer, text};
 
 use crate::history::History;
 use crate::picture::{self, Shape};
 use crate::recorder::Recorder;
-use crate::{page, table, text};
+use crate::{page, table};
 
 /// A bounded record of a run, and its views.
 ///
@@ -66,7 +66,7 @@ impl Report {
     /// `#` nor what stands before an `@` is shown. At most 100 characters.
     #[must_use]
     pub fn title(self, title: &str) -> Self {
-        let title = Some(text::title(title));
+        let title = Some(text::name(title));
         Self { title, ..self }
     }
 

@@ -3,10 +3,12 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use tidegate_core::text;
+
 use crate::counts::Counts;
 use crate::history::History;
 use crate::moves::{Move, NO_LIMIT, whole};
-use crate::{text, time};
+use crate::time;
 
 /// A reason of a law's own is not longer than this.
 const LONGEST: usize = 200;

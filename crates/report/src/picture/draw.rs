@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use plotters::prelude::*;
 use plotters::style::text_anchor::VPos;
+use tidegate_core::text::tame;
 
 use crate::history::{History, Span};
 use crate::picture::colors::{self, GRID, INK, MUTED, PAPER};
@@ -139,7 +140,7 @@ impl Plan {
         for mark in &self.marks {
             badge(area, mark, (LEFT, y + LINE / 2 - 4))?;
             let at = time::words(mark.it.at);
-            let why = text::shorten(&words::why(&mark.it), REASON);
+            let why = tame(&words::why(&mark.it), REASON);
             let what = Ink::new(12.0, mark.color()).bold();
             Ink::new(12.0, MUTED).say(area, &at, (LEFT + 20, y))?;
             what.say(area, &words::adjusted(&mark.it), (LEFT + 82, y))?;
