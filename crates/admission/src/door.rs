@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Observer, Pace, Refused, RefusedReason, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Refused, RefusedReason, Snapshot, Steer, WeakSteer};
 
 use crate::acquire::Acquire;
 use crate::admission::{Admission, Charge, Entered, Entry, Request, Spare};
@@ -672,6 +672,11 @@ impl Steer for Door {
             snapshot.closed = queue.closed;
         });
         snapshot
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        let door = Weak::clone(&self.0.this);
+        WeakSteer::new(move || Some(Self(door.upgrade()?).snapshot()))
     }
 
     fn set_limit(&self, limit: usize) {

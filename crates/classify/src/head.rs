@@ -10,6 +10,12 @@ pub trait RequestHead: Sealed {
 
     /// The path of its target, without the query.
     fn path(&self) -> &str;
+
+    /// The host of its target, as it was written; empty where there is none.
+    fn host(&self) -> &str;
+
+    /// The port of its target, or that of the scheme where none was written.
+    fn port(&self) -> Option<u16>;
 }
 
 /// What a classifier reads of a response: `http::Response<B>`, and `reqwest::Response` with the
@@ -42,6 +48,18 @@ impl<B> RequestHead for http::Request<B> {
     fn path(&self) -> &str {
         self.uri().path()
     }
+
+    fn host(&self) -> &str {
+        self.uri().host().unwrap_or_default()
+    }
+
+    fn port(&self) -> Option<u16> {
+        self.uri().port_u16().or(match self.uri().scheme_str()? {
+            "http" | "ws" => Some(80),
+            "https" | "wss" => Some(443),
+            _ => None,
+        })
+    }
 }
 
 impl<B> ResponseHead for http::Response<B> {
@@ -67,6 +85,14 @@ impl RequestHead for reqwest::Request {
     fn path(&self) -> &str {
         self.url().path()
     }
+
+    fn host(&self) -> &str {
+        self.url().host_str().unwrap_or_default()
+    }
+
+    fn port(&self) -> Option<u16> {
+        self.url().port_or_known_default()
+    }
 }
 
 #[cfg(feature = "reqwest")]
@@ -81,5 +107,32 @@ impl ResponseHead for reqwest::Response {
 
     fn peeked(&self) -> Option<&Peeked> {
         self.extensions().get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn goes_to(request: &impl RequestHead, host: &str, port: Option<u16>) {
+        assert_eq!((request.host(), request.port()), (host, port));
+    }
+
+    #[test]
+    fn a_request_goes_to_a_host_and_to_the_port_of_its_scheme() {
+        for (uri, host, port) in [
+            ("http://a.example/path", "a.example", Some(80)),
+            ("https://me:secret@a.example?key", "a.example", Some(443)),
+            ("http://a.example:8080", "a.example", Some(8080)),
+            ("/path", "", None),
+        ] {
+            let request = http::Request::get(uri).body(()).unwrap();
+            goes_to(&request, host, port);
+            #[cfg(feature = "reqwest")]
+            if let Ok(url) = uri.parse() {
+                goes_to(&reqwest::Request::new(Method::GET, url), host, port);
+            }
+        }
     }
 }

@@ -29,6 +29,7 @@ mod steer;
 pub mod text;
 mod units;
 pub mod unsent;
+mod weak_steer;
 
 pub use change::{Change, Reason};
 pub use controller::Controller;
@@ -43,3 +44,4 @@ pub use sample::Sample;
 pub use setting::Setting;
 pub use steer::{Snapshot, Steer};
 pub use units::Units;
+pub use weak_steer::WeakSteer;

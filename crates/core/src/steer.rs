@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::{Freshness, Observer, Pace};
+use crate::{Freshness, Observer, Pace, WeakSteer};
 
 /// What everything that can be watched and moved while it runs has in common.
 ///
@@ -11,6 +11,12 @@ use crate::{Freshness, Observer, Pace};
 pub trait Steer: Debug + Send + Sync {
     /// How it stands now.
     fn snapshot(&self) -> Snapshot;
+
+    /// How it stands whenever it is asked, until it is gone: for those that watch it and should not
+    /// keep it alive. Default: it is taken for gone.
+    fn downgrade(&self) -> WeakSteer {
+        WeakSteer::new(|| None)
+    }
 
     /// How many may be in flight from now on; 0 is taken as 1 (to stop, pause or close).
     ///

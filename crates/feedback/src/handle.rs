@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tidegate_admission::Door;
-use tidegate_core::{Controller, Observer, Pace, Setting, Snapshot, Steer};
+use tidegate_core::{Controller, Observer, Pace, Setting, Snapshot, Steer, WeakSteer};
 
 use crate::control_loop::ControlLoop;
 
@@ -79,6 +79,18 @@ impl<L: Controller> FeedbackHandle<L> {
         self.0.is_shadow()
     }
 
+    /// Sees what `look` sees of it, without keeping it alive.
+    pub fn downgrade_with(
+        &self,
+        look: impl Fn(&Self) -> Snapshot + Send + Sync + 'static,
+    ) -> WeakSteer
+    where
+        L: 'static,
+    {
+        let control = Arc::downgrade(&self.0);
+        WeakSteer::new(move || Some(look(&Self(control.upgrade()?))))
+    }
+
     /// What the law asks for, to a fraction of a request.
     pub fn setting(&self) -> Setting {
         self.0.setting()
@@ -99,13 +111,17 @@ impl<L: Controller> Deref for FeedbackHandle<L> {
     }
 }
 
-impl<L: Controller> Steer for FeedbackHandle<L> {
+impl<L: Controller + 'static> Steer for FeedbackHandle<L> {
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.0.door().snapshot();
         snapshot.learns = true;
         snapshot.frozen = self.0.is_frozen();
         snapshot.shadow = self.0.is_shadow();
         snapshot
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        self.downgrade_with(Self::snapshot)
     }
 
     fn set_limit(&self, limit: usize) {

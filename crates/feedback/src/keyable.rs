@@ -4,7 +4,7 @@ use tidegate_core::{Controller, Freshness, Keyable, Steer};
 
 use crate::{AdaptiveLayer, FeedbackHandle};
 
-impl<C, L: Controller, H> Keyable for AdaptiveLayer<C, L, H> {
+impl<C, L: Controller + 'static, H> Keyable for AdaptiveLayer<C, L, H> {
     type Handle = FeedbackHandle<L>;
 
     fn handle(&self) -> Self::Handle {

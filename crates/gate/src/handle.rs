@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tidegate_admission::{Acquire, Door, Permit};
-use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer, WeakSteer};
 
 /// Watches and moves a gate while it runs, and lets through what is not a [`Service`].
 ///
@@ -81,6 +81,10 @@ impl Deref for GateHandle {
 impl Steer for GateHandle {
     fn snapshot(&self) -> Snapshot {
         self.0.snapshot()
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        self.0.downgrade()
     }
 
     fn set_limit(&self, limit: usize) {

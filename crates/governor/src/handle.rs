@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tidegate_control::{Invalid, Pid, PidSettings};
-use tidegate_core::{Observer, Pace, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Snapshot, Steer, WeakSteer};
 use tidegate_feedback::FeedbackHandle;
 
 /// Watches and moves a governor while it runs: bumpless, and in force when the method returns.
@@ -83,6 +83,11 @@ impl Steer for GovernorHandle {
         snapshot
     }
 
+    fn downgrade(&self) -> WeakSteer {
+        self.0
+            .downgrade_with(|handle| Self(handle.clone()).snapshot())
+    }
+
     fn set_limit(&self, limit: usize) {
         Steer::set_limit(&self.0, limit);
     }
@@ -105,5 +110,26 @@ impl Steer for GovernorHandle {
 
     fn observe(&self, observer: Arc<dyn Observer>) {
         self.0.observe(observer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_classify::HttpClassifier;
+
+    use super::*;
+    use crate::GovernorLayer;
+
+    #[test]
+    fn who_watches_it_weakly_sees_what_the_handle_sees_and_does_not_keep_it() {
+        let layer = GovernorLayer::new(HttpClassifier::default()).setpoint(0.02);
+        let (handle, watching) = (layer.handle(), layer.handle().downgrade());
+        handle.freeze();
+        assert_eq!(watching.snapshot(), Some(handle.snapshot()));
+        assert_eq!(handle.snapshot().setpoint, Some(0.02));
+        drop(layer);
+        assert!(watching.snapshot().is_some());
+        drop(handle);
+        assert_eq!(watching.snapshot(), None);
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tidegate_control::{Bounds, Invalid, Prober};
-use tidegate_core::{Observer, Pace, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Snapshot, Steer, WeakSteer};
 use tidegate_feedback::FeedbackHandle;
 
 /// Watches and moves a prober while it runs: bumpless, and in force when the method returns.
@@ -53,6 +53,10 @@ impl Deref for ProberHandle {
 impl Steer for ProberHandle {
     fn snapshot(&self) -> Snapshot {
         self.0.snapshot()
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        self.0.downgrade()
     }
 
     fn set_limit(&self, limit: usize) {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tidegate_admission::{Charge, Costs, Door};
-use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer};
+use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer, WeakSteer};
 
 use crate::Acquire;
 
@@ -130,6 +130,10 @@ impl Deref for RateHandle {
 impl Steer for RateHandle {
     fn snapshot(&self) -> Snapshot {
         self.0.snapshot()
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        self.0.downgrade()
     }
 
     fn set_limit(&self, limit: usize) {

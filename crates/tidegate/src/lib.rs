@@ -40,8 +40,8 @@ pub use tidegate_classify::{
 pub use tidegate_control::{Aimd, AimdSettings, Bounds, Invalid, Pid, PidSettings, Prober};
 pub use tidegate_core::{
     BoxError, Cause, Change, Controller, Error, Freshness, InvalidPace, Keyable, Observer, Outcome,
-    Pace, Reason, Refused, RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units, chain,
-    littles_law, per, per_hour, per_minute, per_second, strict,
+    Pace, Reason, Refused, RefusedReason, Sample, Setting, Snapshot, Start, Steer, Units,
+    WeakSteer, chain, littles_law, per, per_hour, per_minute, per_second, strict,
 };
 pub use tidegate_feedback::{AdaptiveLayer, Feedback, FeedbackHandle, FeedbackLayer};
 pub use tidegate_gate::{Gate, GateHandle, GateLayer, Hold, HoldBody, HoldBodyMax, HoldHead};
