@@ -2,14 +2,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use reqwest::{Client, Request, Response};
+use reqwest::{Request, Response};
 use tidegate::{
     Aimd, Error, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier, Pace, ProberLayer,
     Profile, RateLayer, Steer,
 };
 use tower::{Layer, Service, ServiceBuilder};
 
-use crate::attempt::Timed;
+use crate::client::Timed;
 use crate::stack::Stack;
 
 /// How the requests are let go.
@@ -39,15 +39,9 @@ pub(crate) struct Told {
 }
 
 impl Strategy {
-    pub(crate) fn stack(self, client: Client, told: Told) -> Stack {
-        let client = Timed::new(client);
-        let sent = client.sent();
+    pub(crate) fn stack(self, client: Timed, told: Told) -> Stack {
         let stack = self.once(client, told);
-        if told.retry {
-            stack.retrying(sent)
-        } else {
-            stack
-        }
+        if told.retry { stack.retrying() } else { stack }
     }
 
     /// What each try goes through.
