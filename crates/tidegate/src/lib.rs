@@ -61,6 +61,8 @@ pub use tidegate_retry::{
     Attempt, AttemptTimedOut, Budget, BudgetFor, BudgetPerKey, GaveUp, GaveUpReason, Jitter,
     ReplayBody, Retry, RetryBody, RetryLayer, RetryPolicy, RetryRequest, RetryResponse,
 };
+#[cfg(feature = "tracing")]
+pub use tidegate_tracing::{Events, SpanLayer};
 
 /// The stacks of the README compile.
 #[cfg(doctest)]
