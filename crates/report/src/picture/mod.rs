@@ -13,7 +13,8 @@ pub(crate) use draw::{Drawing, draw};
 pub(crate) use layout::Shape;
 pub(crate) use marks::marks;
 
-use crate::history::{History, Span};
+use crate::history::History;
+use crate::span::Span;
 
 /// About how many points a curve has at most.
 const POINTS: u32 = 300;
