@@ -5,6 +5,7 @@ mod contract;
 mod errors;
 #[path = "../support/loopback.rs"]
 mod loopback;
+mod refusals;
 mod retry;
 mod stack;
 #[path = "../support/strict.rs"]
