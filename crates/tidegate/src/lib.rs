@@ -52,6 +52,10 @@ pub use tidegate_keyed::{
     ByIdle, Destination, Key, KeyHandle, KeySettings, Keyed, KeyedHandle, KeyedLayer, PerHost,
     Settings,
 };
+#[cfg(feature = "metrics")]
+pub use tidegate_metrics as metrics;
+#[cfg(feature = "metrics")]
+pub use tidegate_metrics::{Measure, MeasureLayer, Metrics};
 pub use tidegate_peek::PeekLayer;
 pub use tidegate_prober::{ProberHandle, ProberLayer};
 pub use tidegate_rate::{Charge, Cost, Costs, IntoQuota, Quota, Rate, RateHandle, RateLayer};
