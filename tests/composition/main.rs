@@ -3,6 +3,7 @@
 mod clauses;
 mod contract;
 mod errors;
+mod logged;
 #[path = "../support/loopback.rs"]
 mod loopback;
 mod refusals;

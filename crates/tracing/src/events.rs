@@ -91,7 +91,7 @@ impl Events {
 
     /// Tells what happens at the layer of this handle, from now on. Once for each layer: twice is told
     /// twice.
-    pub fn attach(&self, handle: &impl Steer) {
+    pub fn attach(&self, handle: &(impl Steer + ?Sized)) {
         handle.observe(self.observer());
     }
 
