@@ -2,4 +2,5 @@
 
 mod axum_outbound;
 mod clients;
+mod llm_batch;
 mod program;
