@@ -22,11 +22,9 @@ mod urls;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use tidegate::Report;
 use tidegate_testkit::raise_descriptor_limit;
 use tokio::runtime::Runtime;
 
@@ -108,10 +106,8 @@ fn run(
     if stack.limit().min(requests) > most {
         eprintln!("{strategy}: at most {most} requests at once: {BOUND}");
     }
-    let steer = stack.steer.as_ref();
-    let history = steer
-        .filter(|_| arguments.history || arguments.pictures().any())
-        .map(|steer| Report::attach_shared(Arc::clone(steer)).title(strategy.name()));
+    let is_shown = arguments.history || arguments.pictures().any();
+    let history = is_shown.then(|| stack.report().title(&strategy.title(requests)));
     let shown = Shown::new(strategy, history.clone());
     // As a task: the end of a try then wakes a neighbour rather than another thread.
     let run = runtime.spawn(run::run(stack, urls, requests, most, shown));

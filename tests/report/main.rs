@@ -1,5 +1,6 @@
 //! A report of layers that run.
 
+mod halved;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -89,7 +89,10 @@ impl Counts {
     }
 
     pub(crate) fn snapshot(&mut self, snapshot: &Snapshot) {
-        self.in_flight(snapshot.in_flight);
+        let nobody_is_counted = snapshot.limit == usize::MAX;
+        if !nobody_is_counted {
+            self.in_flight(snapshot.in_flight);
+        }
         self.waiting = self.waiting.max(Some(narrow(snapshot.waiting)));
     }
 

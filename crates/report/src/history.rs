@@ -51,6 +51,25 @@ impl History {
         new
     }
 
+    pub(crate) fn change(&mut self, now: Instant, change: &Change) -> bool {
+        let (_, new) = self.intervals.at(now);
+        self.law = true;
+        self.unheard = None;
+        if self.moves.is_empty() {
+            self.began(change.from.limit);
+        }
+        let mut change = *change;
+        [change.from.pace, change.to.pace] = self.paces.ask(&change);
+        self.push(now, change);
+        let pause_until = change.to.pause_until.max(self.setting.pause_until);
+        self.setting = Setting {
+            pause_until,
+            ..change.to
+        };
+        self.set(now);
+        new
+    }
+
     pub(crate) fn wait(&mut self, now: Instant, waited: Duration) -> bool {
         let (interval, new) = self.intervals.at(now);
         interval.counts.wait(waited);
@@ -82,23 +101,6 @@ impl History {
         self.shadow = snapshot.shadow;
         let state = State::new(&self.setting, self.setpoint);
         self.intervals = Intervals::new(state);
-    }
-
-    pub(crate) fn change(&mut self, now: Instant, change: &Change) {
-        self.law = true;
-        self.unheard = None;
-        if self.moves.is_empty() {
-            self.began(change.from.limit);
-        }
-        let mut change = *change;
-        [change.from.pace, change.to.pace] = self.paces.ask(&change);
-        self.push(now, change);
-        let pause_until = change.to.pause_until.max(self.setting.pause_until);
-        self.setting = Setting {
-            pause_until,
-            ..change.to
-        };
-        self.set(now);
     }
 
     /// What was seen at a door. What differs and was not heard of was moved by hand, or, where a gate

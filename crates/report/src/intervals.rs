@@ -46,9 +46,8 @@ impl Intervals {
 
     /// That of this moment, which is there then, and whether it has just begun.
     pub(crate) fn at(&mut self, now: Instant) -> (&mut Interval, bool) {
-        let used = self.used;
-        let index = self.index(now);
-        (&mut self.kept[index], self.used > used)
+        let (index, new) = self.index(now);
+        (&mut self.kept[index], new)
     }
 
     /// What holds from `now` on.
@@ -126,22 +125,23 @@ impl Intervals {
         since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
     }
 
-    fn index(&mut self, now: Instant) -> usize {
+    fn index(&mut self, now: Instant) -> (usize, bool) {
         let since = self.nanos(now);
         self.last = self.last.max(since);
         // Mostly it is the last one.
         let begin = (self.used as u64).wrapping_sub(1).wrapping_mul(self.length);
         if self.used > 0 && since.wrapping_sub(begin) < self.length {
-            return self.used - 1;
+            return (self.used - 1, false);
         }
         while since / self.length >= MOST {
             self.halve();
         }
         let index = (since / self.length) as usize;
+        let new = self.used <= index;
         while self.used <= index {
             self.open();
         }
-        index
+        (index, new)
     }
 
     fn open(&mut self) {
@@ -224,6 +224,16 @@ mod tests {
         let spans = intervals.spans(Duration::ZERO);
         let counts: Vec<u32> = spans.iter().map(|span| span.counts().successes).collect();
         assert_eq!(counts, [[2; 200].as_slice(), &[1]].concat());
+    }
+
+    #[test]
+    fn each_interval_begins_once_also_when_others_have_become_one() {
+        let (mut intervals, origin) = (intervals(), origin());
+        let begun = (0..1_000)
+            .map(|millis| origin + Duration::from_millis(5 * millis))
+            .filter(|now| intervals.at(*now).1);
+        // 400 of 10 ms, then of 20 ms.
+        assert_eq!(begun.count(), 400 + 50);
     }
 
     #[test]

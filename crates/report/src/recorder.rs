@@ -51,7 +51,8 @@ impl Observer for Recorder {
     }
 
     fn on_change(&self, now: Instant, change: &Change) {
-        self.history().change(now, change);
+        let new = self.history().change(now, change);
+        self.look_if(new, now);
     }
 
     fn on_wait(&self, now: Instant, waited: Duration) {

@@ -10,6 +10,9 @@ use crate::span::Span;
 /// The greatest value is so far below the top.
 const HEADROOM: f64 = 1.08;
 
+/// From so many on, seconds are easier to read.
+const MANY_MILLIS: f64 = 5_000.0;
+
 /// Several curves on one scale.
 #[derive(Clone, Debug)]
 pub(crate) struct Panel {
@@ -132,7 +135,8 @@ fn latency(spans: &[Span]) -> Panel {
         quantile("p99", colors::TAIL, 0.99),
         quantile("median", colors::LATENCY, 0.5),
     ];
-    Panel::new("Latency of successes, ms", 1.4, curves)
+    let panel = Panel::new("Latency of successes, ms", 1.4, curves);
+    panel.in_seconds("Latency of successes, s")
 }
 
 fn waiting(spans: &[Span]) -> Panel {
@@ -147,7 +151,8 @@ fn longest_wait(spans: &[Span]) -> Panel {
         let longest = span.counts().longest_wait;
         Some(1e3 * longest.as_secs_f64())
     });
-    Panel::new("Longest wait to be sent, ms", 0.8, vec![longest])
+    let panel = Panel::new("Longest wait to be sent, ms", 0.8, vec![longest]);
+    panel.in_seconds("Longest wait to be sent, s")
 }
 
 /// Named after why, since that is mostly the same all along.
@@ -180,6 +185,18 @@ impl Panel {
             },
             band: Vec::new(),
         }
+    }
+
+    /// Of milliseconds, under another name, if they are many.
+    fn in_seconds(mut self, name: &'static str) -> Self {
+        if self.top < MANY_MILLIS {
+            return self;
+        }
+        let curves = self.curves.iter_mut();
+        let points = curves.flat_map(|curve| curve.pieces.iter_mut().flatten());
+        points.for_each(|(_, value)| *value /= 1e3);
+        self.top /= 1e3;
+        Self { name, ..self }
     }
 
     /// The curves whose names are to be read.
