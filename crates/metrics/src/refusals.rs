@@ -24,15 +24,8 @@ impl Refusals {
     }
 
     pub(crate) fn add(&self, reason: &RefusedReason) {
-        let index = match reason {
-            RefusedReason::QueueFull { .. } => 0,
-            RefusedReason::WaitTooLong { .. } => 1,
-            RefusedReason::WaitedTooLong { .. } => 2,
-            RefusedReason::Paused { .. } => 3,
-            RefusedReason::NoRoom => 4,
-            RefusedReason::Closed => 5,
-            _ => 6,
-        };
+        let named = NAMES.iter().position(|name| *name == reason.name());
+        let index = named.unwrap_or(NAMES.len() - 1);
         self.0[index].increment(1);
     }
 }

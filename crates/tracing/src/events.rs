@@ -214,19 +214,18 @@ impl Stack {
 
     /// Outside of the lock: who listens may come back.
     fn tell(&self, tally: &Tally) {
-        let some = |count: u64| (count > 0).then_some(count);
         let keys = tally.keys.first(KEYS);
         warn!(
             target: "tidegate",
             stack = self.name,
             refused = tally.refused,
             by = tally.by(),
-            queue_full = some(tally.queue_full),
-            wait_too_long = some(tally.wait_too_long),
-            waited_too_long = some(tally.waited_too_long),
-            paused = some(tally.paused),
-            no_room = some(tally.no_room),
-            closed = some(tally.closed),
+            queue_full = tally.because("queue_full"),
+            wait_too_long = tally.because("wait_too_long"),
+            waited_too_long = tally.because("waited_too_long"),
+            paused = tally.because("paused"),
+            no_room = tally.because("no_room"),
+            closed = tally.because("closed"),
             longest_wait_ms = millis(tally.longest_wait),
             most_refused = (!keys.is_empty()).then(|| tracing::field::debug(keys)),
             "requests were refused, nothing was sent"

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Method;
 use tidegate_classify::{RequestHead, errors};
-use tidegate_core::{Cause, Error, Outcome, RefusedReason, text};
+use tidegate_core::{Error, Outcome, text};
 use tidegate_retry::Attempt;
 use tracing::field::Empty;
 use tracing::{Span, debug_span};
@@ -63,14 +63,13 @@ pub(crate) fn ended(span: &Span, error: &Error) {
     if let Some(refused) = error.refused() {
         failed(span, "refused");
         span.record("tidegate.refused_by", refused.by);
-        span.record("tidegate.refused_because", because(&refused.reason));
+        span.record("tidegate.refused_because", refused.reason.name());
         return;
     }
     failed(
         span,
         match errors::outcome(error) {
-            Outcome::Overload(Cause::TimedOut) => "timeout",
-            Outcome::Overload(Cause::Connection) => "connection",
+            Outcome::Overload(cause) => cause.name(),
             _ => "_OTHER",
         },
     );
@@ -83,16 +82,4 @@ fn failed(span: &Span, of_type: &str) {
 /// Its caller gave up.
 pub(crate) fn cancelled(span: &Span) {
     failed(span, "cancelled");
-}
-
-fn because(reason: &RefusedReason) -> &'static str {
-    match reason {
-        RefusedReason::QueueFull { .. } => "queue_full",
-        RefusedReason::WaitTooLong { .. } => "wait_too_long",
-        RefusedReason::WaitedTooLong { .. } => "waited_too_long",
-        RefusedReason::Paused { .. } => "paused",
-        RefusedReason::NoRoom => "no_room",
-        RefusedReason::Closed => "closed",
-        _ => "_OTHER",
-    }
 }

@@ -14,7 +14,7 @@ use crate::Spanned;
 /// | `server.address`, `server.port` | | the host, and the port or that of the scheme |
 /// | `http.request.resend_count` | sent again | below a retry, which time this is; above one, how often, where [`Events`](crate::Events) observe it |
 /// | `http.response.status_code` | answered | |
-/// | `error.type` | failed | a status of 400 or more, `timeout`, `connection`, `refused`, `cancelled`, or `_OTHER` |
+/// | `error.type` | failed | a status of 400 or more, `throttled`, `unavailable`, `timed_out`, `connection`, `refused`, `cancelled`, or `_OTHER` |
 /// | `tidegate.refused_by`, `tidegate.refused_because` | refused | the layer, and `queue_full` and the like |
 /// | `tidegate.wait_ms` | over | in layers of ours that had not sent it yet, and for a service that was not ready |
 ///

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_core::{Refused, RefusedReason};
+use tidegate_core::Refused;
 
 use crate::heaviest::Heaviest;
 
@@ -11,12 +11,8 @@ pub(crate) struct Tally {
     pub(crate) refused: u64,
     /// Which layers, as far as they are few.
     by: Vec<&'static str>,
-    pub(crate) queue_full: u64,
-    pub(crate) wait_too_long: u64,
-    pub(crate) waited_too_long: u64,
-    pub(crate) paused: u64,
-    pub(crate) no_room: u64,
-    pub(crate) closed: u64,
+    /// Each reason by its name.
+    reasons: Vec<(&'static str, u64)>,
     pub(crate) longest_wait: Duration,
     pub(crate) keys: Heaviest,
 }
@@ -30,14 +26,10 @@ impl Tally {
         if self.by.len() < LAYERS && !self.by.contains(&refused.by) {
             self.by.push(refused.by);
         }
-        match refused.reason {
-            RefusedReason::QueueFull { .. } => self.queue_full += 1,
-            RefusedReason::WaitTooLong { .. } => self.wait_too_long += 1,
-            RefusedReason::WaitedTooLong { .. } => self.waited_too_long += 1,
-            RefusedReason::Paused { .. } => self.paused += 1,
-            RefusedReason::NoRoom => self.no_room += 1,
-            RefusedReason::Closed => self.closed += 1,
-            _ => {}
+        let name = refused.reason.name();
+        match self.reasons.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => self.reasons.push((name, 1)),
         }
         self.longest_wait = self.longest_wait.max(waited);
         key.into_iter().for_each(|key| self.keys.add(key));
@@ -45,6 +37,13 @@ impl Tally {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.refused == 0
+    }
+
+    /// Of a reason of this name, if there were any.
+    pub(crate) fn because(&self, name: &str) -> Option<u64> {
+        let mut reasons = self.reasons.iter();
+        let (_, count) = reasons.find(|(known, _)| *known == name)?;
+        Some(*count)
     }
 
     /// `gate, rate`.

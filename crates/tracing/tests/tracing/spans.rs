@@ -153,7 +153,7 @@ async fn a_refusal_says_by_whom_and_why_and_an_error_says_of_what_kind_it_is() {
                 "{} tidegate.refused_because=closed tidegate.refused_by=gate tidegate.wait_ms=0.0",
                 failed("refused")
             ),
-            failed("timeout") + " tidegate.wait_ms=0.0",
+            failed("timed_out") + " tidegate.wait_ms=0.0",
             failed("connection") + " tidegate.wait_ms=0.0",
             failed("_OTHER") + " tidegate.wait_ms=0.0",
         ]
