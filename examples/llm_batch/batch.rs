@@ -21,12 +21,13 @@ pub(crate) async fn run<C>(
 where
     C: Connect + Clone + Send + Sync + 'static,
 {
-    // A little less at once than the service has: what is sent evenly may arrive in bunches.
+    // A little less at once than the service has: its buckets begin to fill when the first request comes
+    // there, and ours when it is sent.
     let quota = RateLayer::per(REQUESTS.into(), MINUTE)
-        .burst(REQUESTS * 19 / 20)
+        .burst(REQUESTS * 9 / 10)
         .and(
             per(TOKENS.into(), MINUTE)
-                .burst(TOKENS * 19 / 20)
+                .burst(TOKENS * 9 / 10)
                 .cost(estimate)
                 .settle_body(used),
         )
