@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Change, Observer, Refused, Sample, WeakSteer, text};
+use tidegate_core::{Change, Observer, Refused, Sample, Snapshot, WeakSteer};
 
 use crate::kind::Kind;
 use crate::series::Series;
@@ -26,12 +26,11 @@ pub(crate) struct KeyObserver {
 impl KeyObserver {
     pub(crate) fn new(
         stack: &Arc<Stack>,
-        key: &str,
-        kind: Kind,
-        learns: bool,
+        key: Arc<str>,
+        snapshot: &Snapshot,
         steer: WeakSteer,
     ) -> Self {
-        let key = Arc::from(text::name(key));
+        let (kind, learns) = (Kind::of(snapshot), snapshot.learns);
         let other = stack.other(kind);
         if learns {
             other.learns();

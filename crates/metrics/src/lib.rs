@@ -15,7 +15,7 @@
 //! let retry = RetryLayer::exponential(Duration::from_millis(100)..Duration::from_secs(5));
 //!
 //! let stack = ServiceBuilder::new()
-//!     .layer(retry.observe(metrics.retries()))
+//!     .layer(retry.observe(metrics.observer()))
 //!     .layer(governor)
 //!     .layer(metrics.requests())
 //!     .service(()); // a client

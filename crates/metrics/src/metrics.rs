@@ -1,27 +1,33 @@
-use std::fmt;
 use std::sync::Arc;
 
-use tidegate_core::{Observer, Steer};
+use tidegate_core::{Observer, Snapshot, Steer, text};
 
 use crate::MeasureLayer;
 use crate::key_observer::KeyObserver;
 use crate::kind::Kind;
 use crate::names;
 use crate::retries::Retries;
+use crate::series::Series;
 use crate::stack::Stack;
 
 /// The metrics of one stack, in the recorder that is installed when it is made.
 ///
 /// A clone is the same. See the [crate](crate) for what there is, and for when it is there.
-#[derive(Clone)]
-pub struct Metrics(Arc<Stack>);
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    stack: Arc<Stack>,
+    key: Option<Arc<str>>,
+}
 
 impl Metrics {
     /// Those of the stack of that name, which is the label `tidegate.stack` of each. Install the recorder
     /// before: what no recorder was there for is lost.
     pub fn new(stack: &str) -> Self {
         names::describe();
-        Self(Arc::new(Stack::new(stack)))
+        Self {
+            stack: Arc::new(Stack::new(stack)),
+            key: None,
+        }
     }
 
     /// How many keys have a label of their own at most, and how many hosts; what all others do together
@@ -32,25 +38,12 @@ impl Metrics {
     /// keeps it.
     #[must_use]
     pub fn top_keys(self, most: usize) -> Self {
-        self.0.set_most(most);
+        self.stack.set_most(most);
         self
     }
 
-    /// Shows what happens at the layer of this handle, and how it stands.
-    ///
-    /// Several gates, or several rates, that are attached here are one sum: for one each, give each a name
-    /// as a stack of its own. The layer is not kept alive; when it is gone, its gauges are 0.
-    pub fn attach(&self, handle: &(impl Steer + ?Sized)) {
-        let snapshot = handle.snapshot();
-        let series = self.0.series(Kind::of(&snapshot));
-        if snapshot.learns {
-            series.learns();
-        }
-        series.watch(handle.downgrade());
-        handle.observe(Arc::clone(series) as _);
-    }
-
-    /// The same with the key, as the label `tidegate.key`, once that has [one of its own](Self::top_keys).
+    /// The same for one key of the stack, whose label is `tidegate.key` once that has [one of its
+    /// own](Self::top_keys).
     ///
     /// What happens before counts into the key `other`, and stays there: over all keys a counter is exact.
     /// `other` has no gauges.
@@ -66,21 +59,39 @@ impl Metrics {
     /// let metrics = Metrics::new("crawl");
     /// let polite = KeyedLayer::per_host(move |host| {
     ///     let gate = GateLayer::new(2);
-    ///     metrics.attach_key(host, &gate.handle());
+    ///     metrics.key(host).attach(&gate.handle());
     ///     gate
     /// });
     /// # drop(polite);
     /// ```
-    pub fn attach_key(&self, key: &str, handle: &(impl Steer + ?Sized)) {
-        let snapshot = handle.snapshot();
-        let kind = Kind::of(&snapshot);
-        let observer = KeyObserver::new(&self.0, key, kind, snapshot.learns, handle.downgrade());
-        handle.observe(Arc::new(observer));
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self {
+            stack: Arc::clone(&self.stack),
+            key: Some(Arc::from(text::name(key))),
+        }
     }
 
-    /// Hears of retries, for [`RetryLayer::observe`](https://docs.rs/tidegate-retry).
-    pub fn retries(&self) -> Arc<dyn Observer> {
-        Arc::new(Retries::new(self.0.labels()))
+    /// Shows what happens at the layer of this handle, and how it stands.
+    ///
+    /// Several gates, or several rates, that are attached to one are one sum: for one each, give each a
+    /// name as a stack of its own. The layer is not kept alive; when it is gone, its gauges are 0.
+    pub fn attach(&self, handle: &(impl Steer + ?Sized)) {
+        let snapshot = handle.snapshot();
+        if let Some(key) = &self.key {
+            let (key, steer) = (Arc::clone(key), handle.downgrade());
+            let observer = KeyObserver::new(&self.stack, key, &snapshot, steer);
+            handle.observe(Arc::new(observer));
+        } else {
+            let series = self.series(&snapshot);
+            series.watch(handle.downgrade());
+            handle.observe(Arc::clone(series) as _);
+        }
+    }
+
+    /// For a layer that has no handle, such as a retry: counts attempts after the first. They have no key.
+    pub fn observer(&self) -> Arc<dyn Observer> {
+        Arc::new(Retries::new(self.stack.labels()))
     }
 
     /// Measures how long requests take: `http.client.request.duration`.
@@ -88,20 +99,22 @@ impl Metrics {
     /// Place it below retries and limits, so that it measures each attempt and none of its waits, and above
     /// a timeout, so that it sees that.
     pub fn requests(&self) -> MeasureLayer {
-        MeasureLayer::new(Arc::clone(&self.0))
+        MeasureLayer::new(Arc::clone(&self.stack))
     }
 
-    /// All gauges and counters are as things stand when this returns: for whoever is about to render
-    /// them.
+    /// All gauges and counters of the stack are as things stand when this returns: for whoever is about to
+    /// render them.
     ///
     /// Without it they are at most 100 ms behind the last event at their layer.
     pub fn refresh(&self) {
-        self.0.refresh();
+        self.stack.refresh();
     }
-}
 
-impl fmt::Debug for Metrics {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Metrics").field(&self.0).finish()
+    fn series(&self, snapshot: &Snapshot) -> &Arc<Series> {
+        let series = self.stack.series(Kind::of(snapshot));
+        if snapshot.learns {
+            series.learns();
+        }
+        series
     }
 }

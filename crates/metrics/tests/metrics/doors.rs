@@ -213,7 +213,7 @@ async fn each_attempt_after_the_first_counts() {
         .jitter(Jitter::None)
         .attempts(3);
     let stack = ServiceBuilder::new()
-        .layer(retry.observe(metrics.retries()))
+        .layer(retry.observe(metrics.observer()))
         .service(service_fn(async |request: Request<Full<Bytes>>| {
             by_path(request.map(drop))
                 .await
@@ -279,7 +279,7 @@ fn each_metric_says_what_it_is_and_in_which_unit() {
     let rate = RateLayer::new(per_second(10.0));
     metrics.attach(&governor.handle());
     metrics.attach(&rate.handle());
-    let _ = metrics.retries();
+    let _ = metrics.observer();
     let lines = recorded.lines();
     for (name, kind) in [
         ("tidegate_gate_limit", "gauge"),

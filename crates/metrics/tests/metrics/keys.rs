@@ -21,7 +21,7 @@ fn of_key(key: &str) -> [(&str, &str); 3] {
 /// A gate of that key that refuses so often.
 fn refuse(metrics: &Metrics, key: &str, times: u32) {
     let gate = GateLayer::new(1).handle();
-    metrics.attach_key(key, &gate);
+    metrics.key(key).attach(&gate);
     let _inside = gate.try_acquire().unwrap();
     (0..times).for_each(|_| drop(gate.try_acquire().unwrap_err()));
 }
@@ -65,7 +65,7 @@ fn of_a_million_keys_the_three_hot_ones_have_a_name_and_nothing_is_lost() {
     let metrics = Metrics::new("crawl").top_keys(20);
     let attach = |key: &str| {
         let told = Told::default();
-        metrics.attach_key(key, &told);
+        metrics.key(key).attach(&told);
         told
     };
     // Half of the places go to those that come first.
@@ -122,7 +122,7 @@ fn other_has_no_gauges_and_a_key_that_comes_back_has_its_own_again() {
         (Some(0.0), None, None)
     );
     let gate = GateLayer::new(5).handle();
-    metrics.attach_key("a", &gate);
+    metrics.key("a").attach(&gate);
     assert_eq!(limit("a"), Some(5.0));
 }
 
@@ -134,8 +134,8 @@ fn a_gate_and_a_rate_of_one_key_share_its_name() {
         GateLayer::new(1).handle(),
         RateLayer::per_second(1.0).handle(),
     );
-    metrics.attach_key("a", &gate);
-    metrics.attach_key("a", &rate);
+    metrics.key("a").attach(&gate);
+    metrics.key("a").attach(&rate);
     let key = [STACK, ("tidegate_key", "a")];
     assert_eq!(recorded.value("tidegate_gate_limit", &key), 1.0);
     assert_eq!(
@@ -152,7 +152,7 @@ fn a_key_that_a_keyed_layer_forgets_is_freed() {
         let metrics = metrics.clone();
         KeyedLayer::per_host(move |host| {
             let gate = GateLayer::new(1);
-            metrics.attach_key(host, &gate.handle());
+            metrics.key(host).attach(&gate.handle());
             gate
         })
         .max_keys(1)
