@@ -9,7 +9,7 @@ use tidegate_classify::errors;
 use tidegate_core::{Outcome, Refused};
 
 use crate::names::REQUESTS;
-use crate::outcomes::{CAUSES, cause};
+use crate::outcomes::CAUSES;
 use crate::register;
 
 /// How long requests to one host took, of one method: by status, and by what went wrong.
@@ -18,21 +18,15 @@ use crate::register;
 pub(crate) struct Durations {
     labels: Vec<Label>,
     by_status: Box<[OnceLock<Histogram>]>,
-    by_error: [OnceLock<Histogram>; ERRORS.len()],
+    by_error: [OnceLock<Histogram>; ERRORS],
 }
 
 /// Two digits below 64 for each of five classes.
 const STATUSES: usize = 5 * BY_CLASS;
 const BY_CLASS: usize = 64;
 
-const ERRORS: [&str; 6] = [
-    CAUSES[0],
-    CAUSES[1],
-    CAUSES[2],
-    CAUSES[3],
-    "_OTHER",
-    "cancelled",
-];
+/// One for each cause of an overload, and two more.
+const ERRORS: usize = CAUSES.len() + 2;
 const UNKNOWN: usize = 4;
 const CANCELLED: usize = 5;
 
@@ -61,7 +55,7 @@ impl Durations {
         }
         self.record_error(
             match errors::outcome(error) {
-                Outcome::Overload(said) => cause(said),
+                Outcome::Overload(cause) => cause as usize,
                 _ => UNKNOWN,
             },
             took,
@@ -74,7 +68,7 @@ impl Durations {
     }
 
     fn record_error(&self, index: usize, took: Duration) {
-        let new = || self.register([Label::new("error.type", ERRORS[index])]);
+        let new = || self.register([Label::new("error.type", name(index))]);
         self.by_error[index].get_or_init(new).record(took);
     }
 
@@ -88,6 +82,14 @@ impl Durations {
     fn register(&self, more: impl IntoIterator<Item = Label>) -> Histogram {
         let labels: Vec<Label> = self.labels.iter().cloned().chain(more).collect();
         register::histogram(REQUESTS, &labels)
+    }
+}
+
+fn name(error: usize) -> &'static str {
+    match error {
+        UNKNOWN => "_OTHER",
+        CANCELLED => "cancelled",
+        cause => CAUSES[cause].name(),
     }
 }
 

@@ -10,26 +10,34 @@ use crate::register;
 /// How many of each outcome there were since they were last taken: an addition for each request, which
 /// costs half of what a recorder's counter does.
 #[derive(Debug, Default)]
-pub(crate) struct Outcomes([AtomicU64; NAMES.len()]);
+pub(crate) struct Outcomes([AtomicU64; ALL.len()]);
 
 /// One after the other as in [`index`].
-const NAMES: [&str; 7] = [
-    "success",
-    "throttled",
-    "unavailable",
-    "timed_out",
-    "connection",
-    "failure",
-    "ignored",
+const ALL: [Outcome; 7] = [
+    Outcome::Success,
+    Outcome::Overload(CAUSES[0]),
+    Outcome::Overload(CAUSES[1]),
+    Outcome::Overload(CAUSES[2]),
+    Outcome::Overload(CAUSES[3]),
+    Outcome::Failure,
+    Outcome::Ignored,
+];
+
+/// One after the other as in the enumeration.
+pub(crate) const CAUSES: [Cause; 4] = [
+    Cause::Throttled,
+    Cause::Unavailable,
+    Cause::TimedOut,
+    Cause::Connection,
 ];
 
 /// How many of each outcome.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Taken([u64; NAMES.len()]);
+pub(crate) struct Taken([u64; ALL.len()]);
 
 /// The recorder's counters of them.
 #[derive(Debug)]
-pub(crate) struct Counters([Counter; NAMES.len()]);
+pub(crate) struct Counters([Counter; ALL.len()]);
 
 impl Outcomes {
     #[inline]
@@ -56,7 +64,7 @@ impl Taken {
 
 impl Counters {
     pub(crate) fn new(name: &'static str, labels: &[Label]) -> Self {
-        Self(NAMES.map(|outcome| register::counter(name, labels, Some((OUTCOME, outcome)))))
+        Self(ALL.map(|outcome| register::counter(name, labels, Some((OUTCOME, word(outcome))))))
     }
 
     pub(crate) fn add(&self, taken: &Taken) {
@@ -69,20 +77,28 @@ impl Counters {
 fn index(outcome: Outcome) -> usize {
     match outcome {
         Outcome::Success => 0,
-        Outcome::Overload(cause) => 1 + self::cause(cause),
+        Outcome::Overload(cause) => 1 + cause as usize,
         Outcome::Failure => 5,
         Outcome::Ignored => 6,
     }
 }
 
-/// Of an overload.
-pub(crate) const CAUSES: [&str; 4] = [NAMES[1], NAMES[2], NAMES[3], NAMES[4]];
+fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Success => "success",
+        Outcome::Overload(cause) => cause.name(),
+        Outcome::Failure => "failure",
+        Outcome::Ignored => "ignored",
+    }
+}
 
-pub(crate) fn cause(cause: Cause) -> usize {
-    match cause {
-        Cause::Throttled => 0,
-        Cause::Unavailable => 1,
-        Cause::TimedOut => 2,
-        Cause::Connection => 3,
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_outcome_has_its_own_place() {
+        let places: Vec<_> = ALL.iter().map(|outcome| index(*outcome)).collect();
+        assert_eq!(places, [0, 1, 2, 3, 4, 5, 6]);
     }
 }
