@@ -38,8 +38,14 @@ pub(crate) struct Fields(BTreeMap<&'static str, String>);
 impl Heard {
     pub(crate) fn listen() -> (Self, DefaultGuard) {
         let heard = Self::default();
-        let subscriber = tracing_subscriber::registry().with(heard.clone());
-        (heard, tracing::subscriber::set_default(subscriber))
+        let listening = heard.listen_too();
+        (heard, listening)
+    }
+
+    /// In another thread.
+    pub(crate) fn listen_too(&self) -> DefaultGuard {
+        let subscriber = tracing_subscriber::registry().with(self.clone());
+        tracing::subscriber::set_default(subscriber)
     }
 
     pub(crate) fn events(&self) -> Vec<Line> {

@@ -140,3 +140,28 @@ async fn a_line_says_by_whom_why_how_long_and_whose() {
          refused=22 stack=crawl wait_too_long=2 waited_too_long=3"
     );
 }
+
+#[test]
+fn threads_that_are_refused_at_once_are_all_counted() {
+    let (heard, _listening) = Heard::listen();
+    let events = Events::new("crawl").every(1.s());
+    let origin = now().into_std();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let _listening = heard.listen_too();
+                let refused = Refused::new("gate", RefusedReason::NoRoom);
+                for turn in 0..2_000 {
+                    let at = origin + Duration::from_millis(5 * turn);
+                    events.on_refused(at, &refused, 0.s());
+                    events.on_wait(at, 1.ms());
+                }
+            });
+        }
+    });
+    drop(events);
+    let loud = heard.loud();
+    assert_eq!(counts(&loud).iter().sum::<u64>(), 8 * 2_000);
+    // Each second once, the last one when the stack goes.
+    assert_eq!(loud.len(), 11, "{:?}", counts(&loud));
+}
