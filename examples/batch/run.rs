@@ -34,7 +34,7 @@ pub(crate) async fn run(
     if let Some(steer) = stack.steer {
         batch = batch.steer_shared(steer);
     }
-    let mut results = batch.each(|_, answer| read(answer)).results();
+    let mut results = batch.each(|_, answer| read(answer));
     let mut tally = Tally::new();
     while let Some(ended) = results.next().await {
         tally.ended(&ended.result, urls.of(ended.index));
