@@ -19,8 +19,10 @@ const MOMENT: u64 = 1_000_000;
 pub(crate) struct Intervals {
     /// When the first event came.
     origin: Option<Instant>,
-    /// When the last one came, in nanoseconds since the origin.
-    last: u64,
+    /// When the last one came.
+    last: Option<Instant>,
+    /// When the last interval begins and ends.
+    newest: Option<(Instant, Instant)>,
     /// Of each interval, in nanoseconds.
     length: u64,
     /// The first `used` are; the others keep their memory for later.
@@ -35,7 +37,8 @@ impl Intervals {
     pub(crate) fn new(state: State) -> Self {
         Self {
             origin: None,
-            last: 0,
+            last: None,
+            newest: None,
             length: SHORTEST,
             kept: Vec::new(),
             used: 0,
@@ -81,7 +84,9 @@ impl Intervals {
 
     /// When the last event came, since the first one.
     pub(crate) fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.last)
+        let (origin, last) = (self.origin, self.last);
+        let elapsed = origin.and_then(|origin| Some(last?.saturating_duration_since(origin)));
+        elapsed.unwrap_or_default()
     }
 
     /// How long one is.
@@ -98,6 +103,7 @@ impl Intervals {
     /// begins in.
     pub(crate) fn spans(&self, width: Duration) -> Vec<Span> {
         let width = width.max(self.length()).as_nanos() as u64;
+        let end = self.elapsed().as_nanos() as u64;
         let mut spans: Vec<Span> = Vec::new();
         for (index, interval) in (0..).zip(&self.kept[..self.used]) {
             let from = index * self.length / width * width;
@@ -106,7 +112,7 @@ impl Intervals {
                 _ => spans.push(Span {
                     from: Duration::from_nanos(from),
                     // A run of one moment is not without length.
-                    until: Duration::from_nanos((from + width).min(self.last.max(MOMENT))),
+                    until: Duration::from_nanos((from + width).min(end.max(MOMENT))),
                     interval: interval.clone(),
                 }),
             }
@@ -126,13 +132,17 @@ impl Intervals {
     }
 
     fn index(&mut self, now: Instant) -> (usize, bool) {
-        let since = self.nanos(now);
-        self.last = self.last.max(since);
-        // Mostly it is the last one.
-        let begin = (self.used as u64).wrapping_sub(1).wrapping_mul(self.length);
-        if self.used > 0 && since.wrapping_sub(begin) < self.length {
-            return (self.used - 1, false);
+        self.last = self.last.max(Some(now));
+        match self.newest {
+            Some((begin, end)) if begin <= now && now < end => (self.used - 1, false),
+            _ => self.find(now),
         }
+    }
+
+    /// Of another than the newest.
+    #[cold]
+    fn find(&mut self, now: Instant) -> (usize, bool) {
+        let since = self.nanos(now);
         while since / self.length >= MOST {
             self.halve();
         }
@@ -141,6 +151,10 @@ impl Intervals {
         while self.used <= index {
             self.open();
         }
+        let begin = self
+            .origin
+            .map(|origin| origin + self.length() * (self.used as u32 - 1));
+        self.newest = begin.map(|begin| (begin, begin + self.length()));
         (index, new)
     }
 
