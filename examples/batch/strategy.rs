@@ -2,14 +2,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use reqwest::{Request, Response};
+use reqwest::{Client, Request, Response};
 use tidegate::{
-    Aimd, Door, Error, FeedbackHandle, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier,
-    Pace, ProberLayer, Profile, RateLayer, Steer,
+    Aimd, Error, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier, Pace, ProberLayer,
+    Profile, RateLayer, Steer,
 };
 use tower::{Layer, Service, ServiceBuilder};
 
-use crate::client::Timed;
+use crate::attempt::Timed;
 use crate::stack::Stack;
 
 /// How the requests are let go.
@@ -39,23 +39,24 @@ pub(crate) struct Told {
 }
 
 impl Strategy {
-    pub(crate) fn stack(self, client: Timed, told: Told) -> Stack {
+    pub(crate) fn stack(self, client: Client, told: Told) -> Stack {
+        let client = Timed::new(client);
+        let sent = client.sent();
         let stack = self.once(client, told);
-        if told.retry { stack.retrying() } else { stack }
+        if told.retry {
+            stack.retrying(sent)
+        } else {
+            stack
+        }
     }
 
-    /// What each try goes through. Without a law, one that is frozen hears the answers.
+    /// What each try goes through.
     fn once(self, client: Timed, told: Told) -> Stack {
         match self {
-            Self::None => {
-                let (client, heard) = heard(&GateLayer::new(Door::MAX_LIMIT), client);
-                Stack::unlimited(client, Arc::new(heard))
-            }
+            Self::None => Stack::unlimited(client),
             Self::Gate => {
                 let gate = GateLayer::new(told.limit);
-                let feedback = frozen(&gate);
-                let handle = feedback.handle();
-                let client = feedback.layer(client);
+                let handle = gate.handle();
                 if told.hints {
                     steered(gate.hints(Profile::Ietf), client, handle)
                 } else {
@@ -65,13 +66,11 @@ impl Strategy {
             Self::Rate => {
                 let rate = RateLayer::new(told.rate);
                 let handle = rate.handle();
-                let (client, heard) = heard(&GateLayer::new(Door::MAX_LIMIT), client);
-                let stack = if told.hints {
+                if told.hints {
                     steered(rate.hints(Profile::Ietf), client, handle)
                 } else {
                     steered(rate, client, handle)
-                };
-                stack.heard(Arc::new(heard))
+                }
             }
             Self::Aimd => {
                 let gate = GateLayer::new(1);
@@ -94,11 +93,6 @@ impl Strategy {
         }
     }
 
-    /// Of a run.
-    pub(crate) fn title(self, requests: usize) -> String {
-        format!("{requests} requests, strategy {self}")
-    }
-
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -109,31 +103,6 @@ impl Strategy {
             Self::Prober => "prober",
         }
     }
-}
-
-/// Hears what goes through the gate, and leaves it as it is.
-fn frozen(gate: &GateLayer) -> FeedbackLayer<HttpClassifier, Aimd> {
-    let law = Aimd::new().max(gate.handle().limit()).start(usize::MAX);
-    let feedback = FeedbackLayer::new(HttpClassifier::default(), law, gate.handle());
-    feedback.handle().freeze();
-    feedback
-}
-
-/// The client behind a gate whose answers are heard.
-fn heard(
-    gate: &GateLayer,
-    client: Timed,
-) -> (
-    impl Service<Request, Response = Response, Error = Error, Future: Send>
-    + Clone
-    + Send
-    + Sync
-    + 'static,
-    FeedbackHandle<Aimd>,
-) {
-    let feedback = frozen(gate);
-    let handle = feedback.handle();
-    (gate.layer(feedback.layer(client)), handle)
 }
 
 fn steered<L, S>(layer: L, client: S, steer: impl Steer + 'static) -> Stack

@@ -1,65 +1,61 @@
-use std::fmt::Write;
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use tidegate::Units;
-use tidegate_testkit::{Exponential, Response, Upstream};
+use tidegate_testkit::{Exponential, Upstream};
+
+use super::arguments::Arguments;
+use super::capacity::Capacity;
+use super::page::respond;
 
 /// A small web: some sites, whose pages link to each other.
-///
-/// Page `n` of a site links to `2n + 1` and `2n + 2`, so that all are found from the first. Each fifth
-/// page also links to one that has moved to the next site.
 pub(crate) struct Sites {
-    sites: Vec<Upstream>,
+    sites: BTreeMap<String, (Upstream, Capacity)>,
 }
 
 impl Sites {
-    pub(crate) async fn start(sites: u32, pages: u32) -> Self {
+    pub(crate) async fn start(arguments: &Arguments) -> Self {
+        let (hosts, pages) = (arguments.hosts, arguments.pages);
         let known: Arc<OnceLock<Vec<String>>> = Arc::default();
         let mut started = Vec::new();
-        for site in 0..sites {
+        for site in 0..hosts {
             let next = Arc::clone(&known);
             let next = move || {
                 let sites = next.get().expect("all are known before the first request");
                 sites[(site + 1) as usize % sites.len()].clone()
             };
             let upstream = Upstream::workers(8)
-                .service_time(Exponential(20.ms()))
+                .service_time(Exponential(10.ms()))
                 .seed(u64::from(site))
                 .respond(move |request| respond(request.uri().path(), pages, &next))
                 .start()
                 .await;
             started.push(upstream);
         }
-        let uris = started.iter().map(|site| site.uri().to_owned()).collect();
-        known.set(uris).expect("it is set once");
-        Self { sites: started }
+        let names = started.iter().map(name).collect();
+        known.set(names).expect("it is set once");
+        let sites = started.into_iter().zip(0..).map(|(site, number)| {
+            let capacity = Capacity::of(number, hosts, arguments.slowest, arguments.fastest);
+            (name(&site), (site, capacity))
+        });
+        Self {
+            sites: sites.collect(),
+        }
     }
 
-    pub(crate) fn first_page(&self) -> String {
-        format!("{}/page/0", self.sites[0].uri())
+    pub(crate) fn capacities(&self) -> BTreeMap<String, Capacity> {
+        let sites = self.sites.iter();
+        sites
+            .map(|(name, (_, capacity))| (name.clone(), *capacity))
+            .collect()
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Upstream> {
-        self.sites.iter()
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Upstream, Capacity)> {
+        let sites = self.sites.iter();
+        sites.map(|(name, (site, capacity))| (&**name, site, *capacity))
     }
 }
 
-fn respond(path: &str, pages: u32, next_site: &impl Fn() -> String) -> Response {
-    let number = |text: &str| text.parse().ok().filter(|&page: &u32| page < pages);
-    if let Some(page) = path.strip_prefix("/moved/").and_then(number) {
-        return Response::redirect(302, &format!("{}/page/{page}", next_site()));
-    }
-    let Some(page) = path.strip_prefix("/page/").and_then(number) else {
-        return Response::new(404);
-    };
-    let mut body = String::from("<html>");
-    for link in [2 * page + 1, 2 * page + 2] {
-        if link < pages {
-            write!(body, "<a href=\"/page/{link}\">{link}</a>").expect("a string takes it");
-        }
-    }
-    if page % 5 == 0 {
-        write!(body, "<a href=\"/moved/{page}\">moved</a>").expect("a string takes it");
-    }
-    Response::new(200).body(body)
+fn name(site: &Upstream) -> String {
+    site.uri().trim_start_matches("http://").to_owned()
 }

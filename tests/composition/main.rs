@@ -3,10 +3,8 @@
 mod clauses;
 mod contract;
 mod errors;
-mod logged;
 #[path = "../support/loopback.rs"]
 mod loopback;
-mod refusals;
 mod retry;
 mod stack;
 #[path = "../support/strict.rs"]

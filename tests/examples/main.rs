@@ -2,9 +2,4 @@
 
 mod axum_outbound;
 mod clients;
-mod dashboard;
-mod exposition;
-mod llm_batch;
-mod metrics;
 mod program;
-mod service;

@@ -8,10 +8,13 @@ mod support;
 mod bounded;
 mod crawl_example;
 mod eviction;
+mod hostile;
 mod look_up;
+mod memory;
 mod programs;
 mod quotas;
 mod redirects;
+mod reloads;
 mod scopes;
 mod settings;
 

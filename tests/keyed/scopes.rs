@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
 
 use http::Response;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use tidegate::{Error, KeyedLayer, Refused, RefusedReason};
+use tidegate::{Error, GateLayer, KeyedLayer, RateLayer, Refused, RefusedReason};
 use tokio::time::advance;
 use tower::{Layer, Service, ServiceBuilder, ServiceExt, service_fn};
 
@@ -117,7 +118,7 @@ async fn twenty_requests_of_one_key_take_one_token_of_all() {
         assert_eq!(passes, tenant < 9);
     }
     assert_eq!(sent.load(SeqCst), 10);
-    advance(std::time::Duration::from_secs(1_000)).await;
+    advance(Duration::from_secs(1_000)).await;
     assert!(refusal(&stack, "ann", "a").await.is_none());
 }
 
@@ -130,4 +131,38 @@ async fn an_answer_of_the_service_is_no_refusal_and_its_tokens_are_charged() {
     assert!(error.find::<std::io::Error>().is_some() && error.refused().is_none());
     let error = stack.clone().oneshot(get("http://a/")).await.unwrap_err();
     assert_eq!(error.refused().unwrap().key.as_deref(), Some("a"));
+}
+
+/// A tenant that has two tokens, in front of a gate for all whose one place is taken.
+#[tokio::test(start_paused = true)]
+async fn who_leaves_while_a_wider_scope_lets_it_wait_is_charged_by_none() {
+    let all = GateLayer::new(1).hold_head();
+    let gate = all.handle();
+    let rate = |_: &str| RateLayer::new(slow(2)).max_wait(Duration::ZERO);
+    let stack = ServiceBuilder::new()
+        .layer(KeyedLayer::new(tenant, |_| strict(10, slow(2))))
+        .layer(KeyedLayer::per_host(rate))
+        .layer(all)
+        .service(service_fn(async |_: Head| {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok::<_, std::io::Error>(Response::new(()))
+        }));
+    let place = gate.try_acquire().unwrap();
+    for _ in 0..10 {
+        let call = stack.clone().oneshot(request("ann", "a"));
+        let left = tokio::time::timeout(Duration::from_millis(10), call).await;
+        assert!(left.is_err() && gate.waiting() == 0);
+    }
+    drop(place);
+    // Who leaves after it was sent has spent its token.
+    let sent = stack.clone().oneshot(request("ann", "a"));
+    let left = tokio::time::timeout(Duration::from_millis(10), sent).await;
+    assert!(left.is_err());
+    assert!(refusal(&stack, "ann", "a").await.is_none());
+    let refused = refusal(&stack, "ann", "a").await.unwrap();
+    assert_eq!(refused.key.as_deref(), Some("ann"));
+    assert_eq!(
+        refusal(&stack, "bob", "a").await.unwrap().key.as_deref(),
+        Some("a")
+    );
 }

@@ -9,7 +9,6 @@ mod support;
 
 mod any_service;
 mod axum_state;
-mod batch;
 mod grpc;
 mod hyper_client;
 mod overload;

@@ -99,6 +99,12 @@ impl<T: Tab> Acquire<T> {
         self.sent = true;
     }
 
+    /// The request turns out to be in the hands of a layer below, which has not sent it yet.
+    #[cold]
+    pub fn unsent(&mut self) {
+        self.sent = false;
+    }
+
     /// What it was charged, once it has [entered](Self::poll_enter).
     #[inline(always)]
     pub fn tab(&self) -> T {

@@ -6,9 +6,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tidegate_core::{
-    Observer, Observers, Pace, Refused, RefusedReason, Snapshot, Steer, WeakSteer,
-};
+use tidegate_core::{Observer, Pace, Refused, RefusedReason, Snapshot, Steer, WeakSteer};
 
 use crate::acquire::Acquire;
 use crate::admission::{Admission, Charge, Entered, Entry, Request, Spare};
@@ -16,6 +14,7 @@ use crate::bodies::Bodies;
 use crate::costs::Costs;
 use crate::effects::Effects;
 use crate::meters::Stamp;
+use crate::observers::Observers;
 use crate::permit::Permit;
 use crate::primitives::Std;
 use crate::queue::{Refusal, Why};
@@ -607,9 +606,8 @@ impl Inner {
     pub(crate) fn tell_wait(&self, since: u64) {
         let now = self.now();
         let (waited, now) = (now.saturating_sub(since), self.instant(now));
-        for observer in self.observers.iter() {
-            observer.on_wait(now, Duration::from_nanos(waited));
-        }
+        self.observers
+            .tell(|observer| observer.on_wait(now, Duration::from_nanos(waited)));
     }
 
     /// The same for one that was refused, whether it has waited or not.
@@ -620,9 +618,8 @@ impl Inner {
         let now = self.now();
         let waited = Duration::from_nanos(since.map_or(0, |since| now.saturating_sub(since)));
         let now = self.instant(now);
-        for observer in self.observers.iter() {
-            observer.on_refused(now, refused, waited);
-        }
+        self.observers
+            .tell(|observer| observer.on_refused(now, refused, waited));
     }
 
     pub(crate) fn by(&self) -> &'static str {

@@ -56,6 +56,7 @@ mod granted;
 mod meters;
 #[cfg(test)]
 mod models;
+mod observers;
 mod permit;
 mod place;
 mod primitives;

@@ -18,7 +18,6 @@ mod error;
 mod keyable;
 mod littles_law;
 mod observer;
-mod observers;
 mod outcome;
 mod pace;
 #[cfg(feature = "serde")]
@@ -38,7 +37,6 @@ pub use error::{BoxError, Error, chain};
 pub use keyable::{Freshness, Keyable};
 pub use littles_law::littles_law;
 pub use observer::Observer;
-pub use observers::Observers;
 pub use outcome::{Cause, Outcome};
 pub use pace::{InvalidPace, Pace, Start, per, per_hour, per_minute, per_second, strict};
 pub use refused::{Refused, RefusedReason};

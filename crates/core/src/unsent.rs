@@ -9,7 +9,6 @@ use std::task::Poll;
 
 thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(false) };
-    static WAITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// `Poll::Pending`, said by a layer that still has the request in its hands.
@@ -26,7 +25,6 @@ thread_local! {
 #[cold]
 pub fn pending<T>() -> Poll<T> {
     WAITS.set(true);
-    WAITED.set(true);
     Poll::Pending
 }
 
@@ -40,14 +38,24 @@ pub fn watch<T>(poll: impl FnOnce() -> T) -> (T, bool) {
     (polled, WAITS.replace(outer))
 }
 
-/// The same, whoever watches in between: a retry that has sent one attempt does not pass on that the
-/// next one waits.
-pub fn watch_all<T>(poll: impl FnOnce() -> T) -> (T, bool) {
-    let outer = WAITED.replace(false);
+/// What `poll` returns, and whether it is [`pending`] in the hands of a layer below: for one that
+/// has only this request, and says so to those above it without a word of its own.
+///
+/// ```
+/// use std::task::Poll;
+/// use tidegate_core::unsent;
+///
+/// let ((_, waits), heard) = unsent::watch(|| unsent::relay(unsent::pending::<()>));
+/// assert!(waits && heard);
+/// let (_, waits) = unsent::relay(|| Poll::<()>::Pending);
+/// assert!(!waits);
+/// ```
+#[inline]
+pub fn relay<T>(poll: impl FnOnce() -> Poll<T>) -> (Poll<T>, bool) {
+    WAITS.set(false);
     let polled = poll();
-    let waited = WAITED.get();
-    WAITED.set(outer || waited);
-    (polled, waited)
+    let waits = polled.is_pending() && WAITS.get();
+    (polled, waits)
 }
 
 #[cfg(test)]
@@ -67,12 +75,5 @@ mod tests {
             watch(|| ()).1
         });
         assert!(!inner && outer);
-    }
-
-    #[test]
-    fn who_watches_all_hears_a_word_within_another_watch() {
-        let two = || watch_all(|| watch_all(|| watch(pending::<()>)).1);
-        assert_eq!(two(), (true, true));
-        assert_eq!(watch_all(|| ()), ((), false));
     }
 }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use pin_project::pin_project;
 use tidegate_admission::{Acquire, Permit};
@@ -86,7 +86,16 @@ where
         let StateProjection::Sent { response } = this.state.project() else {
             unreachable!("it was sent a moment ago");
         };
-        let response = ready!(response.poll(context));
+        let (response, waits) = unsent::relay(|| response.poll(context));
+        let Poll::Ready(response) = response else {
+            // Dropped while it waits below, `acquire` gives back what it took.
+            if waits {
+                this.acquire.unsent();
+            } else {
+                this.acquire.sent();
+            }
+            return Poll::Pending;
+        };
         let call = this.call.take().expect("not polled after it was ready");
         match response {
             Ok(response) => {

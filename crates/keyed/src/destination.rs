@@ -14,13 +14,18 @@ impl<B> Destination for http::Request<B> {
 
     fn port(&self) -> Option<u16> {
         let port = self.uri().port_u16()?;
-        let default = match self.uri().scheme_str() {
-            Some("http" | "ws") => 80,
-            Some("https" | "wss") => 443,
-            _ => return Some(port),
-        };
-        (port != default).then_some(port)
+        let default = self.uri().scheme_str().and_then(default_port);
+        (Some(port) != default).then_some(port)
     }
+}
+
+/// The port that is meant where none is written.
+pub(crate) fn default_port(scheme: &str) -> Option<u16> {
+    let is = |name| scheme.eq_ignore_ascii_case(name);
+    if is("https") || is("wss") {
+        return Some(443);
+    }
+    (is("http") || is("ws")).then_some(80)
 }
 
 #[cfg(feature = "reqwest")]

@@ -79,8 +79,7 @@ impl<L: Keyable<Handle: Steer>> KeyedHandle<L> {
 
     /// Other settings for one key. They stay when the key is forgotten and comes back.
     pub fn set(&self, key: &str, settings: KeySettings) {
-        self.table
-            .load(|known| known.clone().key(self.table.normal(key), settings));
+        self.table.set(key, settings);
     }
 
     /// Other settings for all keys that have none of their own.

@@ -32,13 +32,10 @@ impl<L> KeyedLayer<PerHost, L> {
 impl<K, L> KeyedLayer<K, L> {
     /// A layer for each key that `key` names, made by `layer` when the first request of that key comes.
     ///
+    /// `key` is a closure whose parameter has its type written out, or another [`Key`](crate::Key).
     /// `layer` is called outside of every lock: two threads may make one for the same key at the same
-    /// time, and one of the two is dropped unused.
-    pub fn new<Request, Text>(key: K, layer: impl Fn(&str) -> L + Send + Sync + 'static) -> Self
-    where
-        K: Fn(&Request) -> Text,
-        Text: AsRef<str>,
-    {
+    /// time, and one of the two is dropped unused. It may look into the set itself.
+    pub fn new(key: K, layer: impl Fn(&str) -> L + Send + Sync + 'static) -> Self {
         Self {
             key,
             table: Arc::new(Table::new(layer, str::to_owned)),
@@ -50,8 +47,9 @@ impl<K, L> KeyedLayer<K, L> {
     /// For another one the least valuable of a few that are looked at makes room: one that is
     /// [fresh](tidegate_core::Freshness); or else the one that is idle for longest of those that have
     /// only learned something, before its idle time. If all of them are in use, the request goes
-    /// through one layer that all such keys share, whose key is `*`. So no debt is forgotten, nothing
-    /// is refused, and nobody goes faster.
+    /// through one layer that all such keys share, whose key is `*`. So no debt is forgotten and nothing
+    /// is refused; a key that finds room later begins with a layer of its own, and does not owe there
+    /// what it took of the shared one. One whose text is long counts as one more for each KiB of it.
     #[must_use]
     pub fn max_keys(self, max_keys: usize) -> Self {
         self.table.set_max_keys(max_keys);

@@ -43,15 +43,16 @@
 //! that waits, a body that is being read, a handle of the key that somebody holds: all of them keep
 //! it, whatever the memory. Past [`max_keys`](KeyedLayer::max_keys) new keys share one layer.
 //!
-//! No task does that: each new key, and every 64th request of a part of the table, looks at a few
-//! keys, and at more of them as long as it finds what can go.
+//! No task does that: each new key, and every 16th request of a part of the table, looks at a few
+//! keys, and more often as long as it finds what can go.
 //!
 //! # Several scopes
 //!
 //! As layers, from narrow to wide: a tenant's outside of a host's, that outside of one gate for all.
 //! A request is charged by each in that order when it passes, and what it took from the narrow ones
-//! is given back where a wider one refuses it. It holds its place in the narrow ones while it waits
-//! for a wider one.
+//! is given back where a wider one refuses it, or where its caller leaves while a wider one lets it
+//! wait. Until then it holds its place in the narrow ones: what they let pass while a wider one stalls
+//! starts at once when that goes on, so that a narrow one with a pace wants a limit too.
 //!
 //! ```
 //! use tidegate_core::per_minute;

@@ -1,12 +1,14 @@
-use std::io::Write;
+use std::io::{self, Write};
+use std::net::Ipv6Addr;
 
+use crate::destination::default_port;
 use crate::{Destination, Key};
 
 /// The host of a request, and its port unless that is the default of its scheme.
 ///
 /// Lower case, without a trailing dot: `http://Example.com.:80/` and `https://example.com/` are both
-/// `example.com`, and `http://example.com:8080/` is `example.com:8080`. A request without a host has
-/// the empty key.
+/// `example.com`, and `http://example.com:8080/` is `example.com:8080`. An IPv6 address is written
+/// as short as it can be. A request without a host has the empty key.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PerHost;
 
@@ -18,32 +20,43 @@ impl<Request: Destination> Key<Request> for PerHost {
     fn with_key<T>(&self, request: &Request, look_up: impl FnOnce(&str) -> T) -> T {
         let (host, port) = (request.host(), request.port());
         let host = host.strip_suffix('.').unwrap_or(host);
-        if port.is_none() && !host.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        let as_it_is = |byte: u8| !byte.is_ascii_uppercase() && byte != b'[';
+        if port.is_none() && host.bytes().all(as_it_is) {
             return look_up(host);
         }
         with_written(host, port, look_up)
     }
 }
 
-/// A key as it is written by hand, as a host's.
+/// A key as it is written by hand, or a whole URL, as a host's.
 pub(crate) fn normal(key: &str) -> String {
-    let (host, port) = match key.rsplit_once(':') {
-        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => {
-            (host, port.parse().ok())
-        }
-        _ => (key, None),
+    let (default, rest) = match key.split_once("://") {
+        Some((scheme, rest)) => (default_port(scheme), rest),
+        None => (None, key),
+    };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = match authority.rsplit_once('@') {
+        Some((_userinfo, authority)) => authority,
+        None => authority,
+    };
+    let (host, port) = match authority.rsplit_once(':') {
+        // An address that its brackets are missing from.
+        _ if authority.parse::<Ipv6Addr>().is_ok() => (&*format!("[{authority}]"), None),
+        Some((host, "")) => (host, None),
+        Some((host, port)) => match port.parse() {
+            Ok(port) => (host, Some(port)),
+            Err(_) => (authority, None),
+        },
+        None => (authority, None),
     };
     let host = host.strip_suffix('.').unwrap_or(host);
-    with_written(host, port, str::to_owned)
+    with_written(host, port.filter(|_| port != default), str::to_owned)
 }
 
 fn with_written<T>(host: &str, port: Option<u16>, look_up: impl FnOnce(&str) -> T) -> T {
     let mut buffer = [0; LONGEST];
     let mut rest = &mut buffer[..];
-    let written = match port {
-        Some(port) => write!(rest, "{host}:{port}"),
-        None => rest.write_all(host.as_bytes()),
-    };
+    let written = write_key(&mut rest, host, port);
     let left = rest.len();
     let text = &mut buffer[..LONGEST - left];
     text.make_ascii_lowercase();
@@ -53,6 +66,17 @@ fn with_written<T>(host: &str, port: Option<u16>, look_up: impl FnOnce(&str) -> 
     // No host that can be resolved is so long.
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
     look_up(&format!("{}{port}", host.to_ascii_lowercase()))
+}
+
+fn write_key(into: &mut impl Write, host: &str, port: Option<u16>) -> io::Result<()> {
+    let address = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'));
+    match address.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
+        Some(address) => write!(into, "[{address}]")?,
+        None => into.write_all(host.as_bytes())?,
+    }
+    port.map_or(Ok(()), |port| write!(into, ":{port}"))
 }
 
 #[cfg(test)]
@@ -92,6 +116,20 @@ mod tests {
     }
 
     #[test]
+    fn an_address_is_one_key_however_it_is_written() {
+        for uri in [
+            "http://[::1]/",
+            "http://[::1]:80/",
+            "http://[0:0:0:0:0:0:0:1]/",
+            "http://[0000::0001]/",
+        ] {
+            assert_eq!(key(uri), "[::1]", "{uri}");
+        }
+        assert_eq!(key("http://[FE80::0:A]:8080/"), "[fe80::a]:8080");
+        assert_eq!(key("http://127.0.0.1:8080/"), "127.0.0.1:8080");
+    }
+
+    #[test]
     fn a_host_that_is_too_long_for_any_resolver_is_a_key_too() {
         let long = "A.".repeat(200) + "com";
         let expected = long.to_ascii_lowercase();
@@ -105,10 +143,24 @@ mod tests {
             ("Example.COM.", "example.com"),
             ("example.com.:8080", "example.com:8080"),
             ("[::1]", "[::1]"),
+            ("[0::1]:8080", "[::1]:8080"),
+            ("::1", "[::1]"),
+            ("::", "[::]"),
             ("*", "*"),
             ("", ""),
+            ("example.com:", "example.com"),
+            ("example.com:99999", "example.com:99999"),
+            // A URL, as whoever copies one from a browser expects.
+            ("https://Example.COM/path?query#part", "example.com"),
+            ("https://example.com:443", "example.com"),
+            ("HTTPS://example.com.:443/", "example.com"),
+            ("http://example.com:443/", "example.com:443"),
+            ("https://user:secret@example.com:8443/", "example.com:8443"),
+            ("http://[::1]:80/", "[::1]"),
+            ("example.com/path", "example.com"),
         ] {
-            assert_eq!(normal(by_hand), as_key);
+            assert_eq!(normal(by_hand), as_key, "{by_hand}");
+            assert_eq!(normal(as_key), as_key, "a key is its own");
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project::pin_project;
-use tidegate_core::{BoxError, Error};
+use tidegate_core::{BoxError, Error, unsent};
 use tower_service::Service;
 
 use crate::below::of_key;
@@ -58,7 +58,10 @@ where
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut this = self.project();
         if let StateProjection::Waiting { service, request } = this.state.as_mut().project() {
-            if let Err(error) = ready!(service.poll_ready(context)) {
+            let Poll::Ready(ready) = service.poll_ready(context) else {
+                return unsent::pending();
+            };
+            if let Err(error) = ready {
                 return Poll::Ready(Err(of_key(error, &this.entry.key)));
             }
             let request = request.take().expect("not polled after it was ready");

@@ -48,8 +48,12 @@ impl Settings {
     /// For one key: what it sets counts, and where it sets nothing what holds for all.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>, settings: KeySettings) -> Self {
-        self.keys.insert(key.into(), settings);
+        self.insert(key.into(), settings);
         self
+    }
+
+    pub(crate) fn insert(&mut self, key: String, settings: KeySettings) {
+        self.keys.insert(key, settings);
     }
 
     /// What holds for that key.

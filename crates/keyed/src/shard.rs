@@ -40,9 +40,6 @@ pub(crate) struct Idle {
     hash: u64,
 }
 
-/// How many look-ups a shard answers before somebody cleans.
-const CLEAN_EVERY: u32 = 64;
-
 /// How many free places the cursor passes for each key that it is to look at.
 const SPARSE: usize = 8;
 
@@ -60,15 +57,19 @@ impl<L> Default for Shard<L> {
 }
 
 impl<L> Shard<L> {
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len()
+    }
+
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Arc<Entry<L>>> {
         self.slots.iter().map(|slot| &slot.entry)
     }
 
-    /// The entry of a key, and whether it is time to clean.
+    /// The entry of a key, and how many look-ups there were before.
     #[inline]
-    pub(crate) fn find(&mut self, hash: u64, key: &str) -> (Option<Arc<Entry<L>>>, bool) {
-        self.look_ups = self.look_ups.wrapping_add(1);
-        let clean = self.look_ups.is_multiple_of(CLEAN_EVERY);
+    pub(crate) fn find(&mut self, hash: u64, key: &str) -> (Option<Arc<Entry<L>>>, u32) {
+        let before = self.look_ups;
+        self.look_ups = before.wrapping_add(1);
         let slot = self
             .slots
             .find_mut(hash, |slot| *slot.entry.key == *key)
@@ -76,7 +77,7 @@ impl<L> Shard<L> {
                 slot.used = true;
                 Arc::clone(&slot.entry)
             });
-        (slot, clean)
+        (slot, before)
     }
 
     /// The entry of a key, which this does not count as a use.
@@ -105,18 +106,15 @@ impl<L: Keyable> Shard<L> {
         most: usize,
         at: Moment,
         idle: u32,
-        gone: &mut Vec<Arc<Entry<L>>>,
+        goes: impl FnMut(Arc<Entry<L>>),
     ) -> usize {
-        self.look_at(
-            most,
-            |slot| {
-                if slot.may_go(at, idle) {
-                    return Verdict::Goes;
-                }
-                Verdict::Stays
-            },
-            |entry| gone.push(entry),
-        )
+        let judge = |slot: &mut Slot<L>| {
+            if slot.may_go(at, idle) {
+                return Verdict::Goes;
+            }
+            Verdict::Stays
+        };
+        self.look_at(most, judge, goes)
     }
 
     /// Looks at the next `most` keys for one to make room: takes out the first that is fresh, or else

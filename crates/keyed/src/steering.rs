@@ -2,19 +2,19 @@ use std::sync::{Arc, PoisonError};
 
 use tidegate_core::{Keyable, Snapshot, Steer};
 
-use crate::Settings;
 use crate::entry::Entry;
 use crate::table::Table;
+use crate::{KeySettings, Settings};
 
 /// Settings, and how layers whose handle can be steered take them.
 pub(crate) struct Loaded<L> {
     pub(crate) settings: Arc<Settings>,
-    prepare: fn(&L, &Settings, &str),
-    follow: fn(&Table<L>, &Entry<L>, &Settings, &Settings),
+    prepare: fn(&L, KeySettings),
+    follow: fn(&Table<L>, &Entry<L>, KeySettings, KeySettings),
 }
 
 impl<L: Keyable<Handle: Steer>> Loaded<L> {
-    pub(crate) fn new(settings: Settings) -> Self {
+    fn new(settings: Settings) -> Self {
         Self {
             settings: Arc::new(settings),
             prepare,
@@ -26,17 +26,16 @@ impl<L: Keyable<Handle: Steer>> Loaded<L> {
 impl<L> Loaded<L> {
     /// A layer that nobody has used yet.
     pub(crate) fn prepare(&self, layer: &L, key: &str) {
-        (self.prepare)(layer, &self.settings, key);
+        (self.prepare)(layer, self.settings.of(key));
     }
 
     /// A layer that is in use, with the settings that it had.
-    pub(crate) fn follow(&self, table: &Table<L>, entry: &Entry<L>, before: Option<&Self>) {
-        let none = Settings::new();
-        let before = before.map_or(&none, |before| &before.settings);
-        (self.follow)(table, entry, before, &self.settings);
+    fn follow(&self, table: &Table<L>, entry: &Entry<L>, before: Option<&Settings>) {
+        let before = before.map_or_else(KeySettings::new, |before| before.of(&entry.key));
+        (self.follow)(table, entry, before, self.settings.of(&entry.key));
     }
 
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.settings, &other.settings)
     }
 }
@@ -55,25 +54,79 @@ impl<L> Table<L> {
         let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
         loaded.clone()
     }
+
+    /// Whether those are in force.
+    pub(crate) fn is_loaded(&self, known: Option<&Loaded<L>>) -> bool {
+        let loaded = self.loaded.read().unwrap_or_else(PoisonError::into_inner);
+        match (&*loaded, known) {
+            (Some(loaded), Some(known)) => loaded.is(known),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Has an entry with those settings follow the ones that are in force. Returns them.
+    pub(crate) fn catch_up(
+        &self,
+        entry: &Entry<L>,
+        known: Option<&Loaded<L>>,
+    ) -> Option<Loaded<L>> {
+        let loaded = self.loaded();
+        let before = known.map(|known| &*known.settings);
+        loaded
+            .iter()
+            .for_each(|loaded| loaded.follow(self, entry, before));
+        loaded
+    }
 }
 
 impl<L: Keyable<Handle: Steer>> Table<L> {
     /// Other settings, for all keys that are kept and all that come.
     pub(crate) fn load(&self, change: impl FnOnce(&Settings) -> Settings) {
-        let _alone = self.reload.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = self.loaded();
+        let mut in_force = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        let before = in_force.take();
         let none = Settings::new();
         let known = before.as_ref().map_or(&none, |before| &before.settings);
-        let settings = change(known).with_keys(|key| self.normal(key));
-        let loaded = Loaded::new(settings);
-        *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = Some(loaded.clone());
-        self.for_each(|entry| loaded.follow(self, entry, before.as_ref()));
+        let loaded = Loaded::new(change(known).with_keys(|key| self.normal(key)));
+        *in_force = Some(loaded.clone());
+        drop(in_force);
+        self.for_each(|entry| {
+            loaded.follow(self, entry, before.as_ref().map(|before| &*before.settings));
+            self.settle(entry, &loaded);
+        });
+    }
+
+    /// Other settings for one key.
+    pub(crate) fn set(&self, key: &str, settings: KeySettings) {
+        let key = self.normal(key);
+        let mut in_force = self.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        let loaded = in_force.get_or_insert_with(|| Loaded::new(Settings::new()));
+        let before = loaded.settings.of(&key);
+        // Whoever knows those of before goes on to see them, and that they are no longer in force.
+        Arc::make_mut(&mut loaded.settings).insert(key.clone(), settings);
+        let loaded = loaded.clone();
+        drop(in_force);
+        if let Some(entry) = self.peek(&key) {
+            (loaded.follow)(self, &entry, before, loaded.settings.of(&key));
+            self.settle(&entry, &loaded);
+        }
+    }
+
+    /// Whoever came with other settings meanwhile may have been overtaken here.
+    fn settle(&self, entry: &Entry<L>, loaded: &Loaded<L>) {
+        if self.is_loaded(Some(loaded)) {
+            return;
+        }
+        let mut known = Some(loaded.clone());
+        while !self.is_loaded(known.as_ref()) {
+            known = self.catch_up(entry, known.as_ref());
+        }
     }
 }
 
 /// Its bucket is full at the new burst too, rather than holding what the old one had.
-fn prepare<L: Keyable<Handle: Steer>>(layer: &L, settings: &Settings, key: &str) {
-    let (handle, settings) = (layer.handle(), settings.of(key));
+fn prepare<L: Keyable<Handle: Steer>>(layer: &L, settings: KeySettings) {
+    let handle = layer.handle();
     settings
         .limit
         .into_iter()
@@ -88,10 +141,9 @@ fn prepare<L: Keyable<Handle: Steer>>(layer: &L, settings: &Settings, key: &str)
 fn follow<L: Keyable<Handle: Steer>>(
     table: &Table<L>,
     entry: &Entry<L>,
-    before: &Settings,
-    settings: &Settings,
+    before: KeySettings,
+    settings: KeySettings,
 ) {
-    let (before, settings) = (before.of(&entry.key), settings.of(&entry.key));
     if before == settings {
         return;
     }

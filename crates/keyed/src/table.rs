@@ -1,8 +1,8 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
+use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
 use tidegate_core::Keyable;
@@ -21,20 +21,21 @@ pub(crate) struct Table<L> {
     normal: fn(&str) -> String,
     hasher: RandomState,
     shards: Box<[Line<Mutex<Shard<L>>>]>,
-    /// How many keys there are, those that are being made included.
-    keys: AtomicUsize,
+    /// What all keys weigh, those that are being made included.
+    weight: AtomicUsize,
     max_keys: AtomicUsize,
     /// In seconds.
     idle: AtomicUsize,
     origin: Instant,
     /// The shard that is cleaned next.
     turn: AtomicUsize,
+    /// After how many look-ups of a shard somebody cleans.
+    every: AtomicU32,
     /// What is used where there is no room for more.
-    overflow: OnceLock<Arc<Entry<L>>>,
+    overflow: Mutex<Option<Arc<Entry<L>>>>,
     overflowed: AtomicUsize,
+    /// Nothing of a user's runs under its lock.
     pub(crate) loaded: RwLock<Option<Loaded<L>>>,
-    /// One change of the settings at a time.
-    pub(crate) reload: Mutex<()>,
 }
 
 /// A cache line of its own.
@@ -47,9 +48,16 @@ const MAX_KEYS: usize = 100_000;
 
 const IDLE: Duration = Duration::from_secs(600);
 
-/// At how many keys one who cleans looks, and at how many more while half of those go.
+/// At how many keys one who brings a new one looks, and how often, while half of those go.
 const STEP: usize = 8;
 const STEPS: usize = 8;
+
+/// At how many keys one who finds its own looks, each so many look-ups: the fewer the more evenly they
+/// are spread. Powers of two.
+const GLANCE: usize = 2;
+const GLANCE_EVERY: u32 = 16;
+/// While what is looked at goes.
+const SWEEP_EVERY: u32 = 2;
 
 /// At how many keys one looks to make room.
 const SAMPLE: usize = 32;
@@ -68,15 +76,15 @@ impl<L> Table<L> {
             normal,
             hasher: RandomState::new(),
             shards: std::iter::repeat_with(shard).take(SHARDS).collect(),
-            keys: AtomicUsize::new(0),
+            weight: AtomicUsize::new(0),
             max_keys: AtomicUsize::new(MAX_KEYS),
             idle: AtomicUsize::new(IDLE.as_secs() as usize),
             origin: now(),
             turn: AtomicUsize::new(0),
-            overflow: OnceLock::new(),
+            every: AtomicU32::new(GLANCE_EVERY),
+            overflow: Mutex::new(None),
             overflowed: AtomicUsize::new(0),
             loaded: RwLock::new(None),
-            reload: Mutex::new(()),
         }
     }
 
@@ -90,7 +98,7 @@ impl<L> Table<L> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.keys.load(Relaxed)
+        self.shards.iter().map(|shard| lock(&shard.0).len()).sum()
     }
 
     pub(crate) fn overflowed(&self) -> usize {
@@ -108,15 +116,8 @@ impl<L> Table<L> {
     /// The entry of a key, which this does not count as a use.
     pub(crate) fn peek(&self, key: &str) -> Option<Arc<Entry<L>>> {
         let hash = self.hasher.hash_one(key);
-        let shard = lock(self.shard(hash));
-        let known = shard.peek(hash, key).cloned();
-        drop(shard);
-        known.or_else(|| {
-            self.overflow
-                .get()
-                .filter(|entry| *entry.key == *key)
-                .cloned()
-        })
+        let known = lock(self.shard(hash)).peek(hash, key).cloned();
+        known.or_else(|| self.overflow().filter(|entry| *entry.key == *key))
     }
 
     /// Calls `each` with every entry, outside of every lock.
@@ -125,10 +126,11 @@ impl<L> Table<L> {
             let entries: Vec<_> = lock(&shard.0).entries().cloned().collect();
             entries.iter().for_each(|entry| each(entry));
         }
-        self.overflow
-            .get()
-            .into_iter()
-            .for_each(|entry| each(entry));
+        self.overflow().iter().for_each(|entry| each(entry));
+    }
+
+    fn overflow(&self) -> Option<Arc<Entry<L>>> {
+        lock(&self.overflow).clone()
     }
 
     /// By bits of the hash that neither the place nor the tag within a shard depends on.
@@ -150,9 +152,9 @@ impl<L: Keyable> Table<L> {
     #[inline]
     pub(crate) fn find(&self, key: &str) -> Arc<Entry<L>> {
         let hash = self.hasher.hash_one(key);
-        let (entry, clean) = lock(self.shard(hash)).find(hash, key);
-        if clean {
-            self.clean(self.moment());
+        let (entry, before) = lock(self.shard(hash)).find(hash, key);
+        if before & (self.every.load(Relaxed) - 1) == 0 {
+            self.glance();
         }
         entry.unwrap_or_else(|| self.find_new(hash, key))
     }
@@ -161,61 +163,82 @@ impl<L: Keyable> Table<L> {
     fn find_new(&self, hash: u64, key: &str) -> Arc<Entry<L>> {
         let at = self.moment();
         self.clean(at);
-        let Some(reserved) = self.reserve(at) else {
-            self.overflowed.fetch_add(1, Relaxed);
-            let shared = || Arc::new(self.entry(self.hasher.hash_one(SHARED), SHARED));
-            return Arc::clone(self.overflow.get_or_init(shared));
+        let Some(reserved) = self.reserve(key, at) else {
+            // Another thread may have made it meanwhile.
+            let other = lock(self.shard(hash)).find(hash, key).0;
+            return other.unwrap_or_else(|| {
+                self.overflowed.fetch_add(1, Relaxed);
+                self.find_shared()
+            });
         };
-        let loaded = self.loaded();
-        let entry = Arc::new(self.entry_with(hash, key, loaded.as_ref()));
-        let mut shard = lock(self.shard(hash));
-        if let (Some(other), _) = shard.find(hash, key) {
-            // Outside of the lock `entry` and `reserved` go.
-            drop(shard);
-            return other;
-        }
-        shard.insert(Arc::clone(&entry), at.second);
-        drop(shard);
-        reserved.keep();
-        self.catch_up(&entry, loaded);
-        entry
-    }
-
-    fn entry(&self, hash: u64, key: &str) -> Entry<L> {
-        self.entry_with(hash, key, self.loaded().as_ref())
-    }
-
-    fn entry_with(&self, hash: u64, key: &str, loaded: Option<&Loaded<L>>) -> Entry<L> {
-        let layer = self.make(key);
-        loaded
-            .into_iter()
-            .for_each(|loaded| loaded.prepare(&layer, key));
-        Entry {
-            hash,
-            key: key.into(),
-            layer,
-        }
-    }
-
-    /// Settings may have changed while it was made, and whoever changed them not have seen it.
-    fn catch_up(&self, entry: &Entry<L>, mut known: Option<Loaded<L>>) {
+        let (entry, mut known) = self.entry(hash, key);
         loop {
-            let loaded = self.loaded();
-            let Some(new) = &loaded else { return };
-            if known.as_ref().is_some_and(|known| known.is(new)) {
-                return;
+            let mut shard = lock(self.shard(hash));
+            if let Some(other) = shard.find(hash, key).0 {
+                // Outside of the lock `entry` and `reserved` go.
+                drop(shard);
+                return other;
             }
-            new.follow(self, entry, known.as_ref());
-            known = loaded;
+            if self.is_loaded(known.as_ref()) {
+                shard.insert(Arc::clone(&entry), at.second);
+                reserved.keep();
+                return entry;
+            }
+            drop(shard);
+            known = self.catch_up(&entry, known.as_ref());
         }
+    }
+
+    /// The entry of those for which there is no room.
+    fn find_shared(&self) -> Arc<Entry<L>> {
+        if let Some(shared) = self.overflow() {
+            return shared;
+        }
+        let (entry, mut known) = self.entry(self.hasher.hash_one(SHARED), SHARED);
+        loop {
+            let mut overflow = lock(&self.overflow);
+            if let Some(other) = &*overflow {
+                let other = Arc::clone(other);
+                drop(overflow);
+                return other;
+            }
+            if self.is_loaded(known.as_ref()) {
+                *overflow = Some(Arc::clone(&entry));
+                return entry;
+            }
+            drop(overflow);
+            known = self.catch_up(&entry, known.as_ref());
+        }
+    }
+
+    /// A new entry, and which settings it has.
+    fn entry(&self, hash: u64, key: &str) -> (Arc<Entry<L>>, Option<Loaded<L>>) {
+        let loaded = self.loaded();
+        let layer = self.make(key);
+        loaded.iter().for_each(|loaded| loaded.prepare(&layer, key));
+        let key = key.into();
+        (Arc::new(Entry { hash, key, layer }), loaded)
     }
 
     /// Room for one more key.
-    fn reserve(&self, at: Moment) -> Option<Reserved<'_>> {
-        let reserved = Reserved(&self.keys);
-        let before = self.keys.fetch_add(1, SeqCst);
-        let room = before < self.max_keys.load(Relaxed) || self.make_room(at);
-        room.then_some(reserved)
+    fn reserve(&self, key: &str, at: Moment) -> Option<Reserved<'_>> {
+        let weight = weight(key);
+        let max_keys = self.max_keys.load(Relaxed);
+        let reserved = Reserved(&self.weight, weight);
+        let mut all = self.weight.fetch_add(weight, SeqCst) + weight;
+        let mut tries = SAMPLE;
+        while all > max_keys {
+            if tries == 0 || !self.make_room(at) {
+                return None;
+            }
+            tries -= 1;
+            all = self.weight.load(SeqCst);
+        }
+        Some(reserved)
+    }
+
+    fn next_shard(&self) -> &Mutex<Shard<L>> {
+        &self.shards[self.turn.fetch_add(1, Relaxed) % SHARDS].0
     }
 
     fn make_room(&self, at: Moment) -> bool {
@@ -224,8 +247,8 @@ impl<L: Keyable> Table<L> {
         for _ in 0..SHARDS {
             let shard = self.next_shard();
             let (looked, gone, idle) = lock(shard).make_room(left, at);
-            if gone.is_some() {
-                self.keys.fetch_sub(1, SeqCst);
+            if let Some(gone) = gone {
+                self.let_go([&gone].into_iter());
                 return true;
             }
             let idle = idle.map(|idle| (idle, shard));
@@ -239,39 +262,71 @@ impl<L: Keyable> Table<L> {
             }
         }
         let gone = idlest.and_then(|(idle, shard)| lock(shard).take(idle, at));
-        if gone.is_some() {
-            self.keys.fetch_sub(1, SeqCst);
-        }
+        self.let_go(gone.iter());
         gone.is_some()
     }
 
     /// Looks at a few keys, and at more of them as long as half go.
     fn clean(&self, at: Moment) {
-        let idle = u32::try_from(self.idle.load(Relaxed)).unwrap_or(u32::MAX);
         let mut gone = Vec::new();
-        let mut shard = match self.next_shard().try_lock() {
-            Ok(shard) => shard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
-        };
         for _ in 0..STEPS {
             let before = gone.len();
-            let looked = shard.clean(STEP, at, idle, &mut gone);
+            let looked = self.clean_next(STEP, at, |entry| gone.push(entry));
             if looked == 0 || 2 * (gone.len() - before) < looked {
                 break;
             }
         }
-        drop(shard);
-        self.keys.fetch_sub(gone.len(), SeqCst);
+        self.let_go(gone.iter());
     }
 
-    fn next_shard(&self) -> &Mutex<Shard<L>> {
-        &self.shards[self.turn.fetch_add(1, Relaxed) % SHARDS].0
+    /// Looks at so few that nobody notices, and again soon if some of them go.
+    #[inline(never)]
+    fn glance(&self) {
+        let mut gone = [const { None }; GLANCE];
+        let mut places = gone.iter_mut();
+        self.clean_next(GLANCE, self.moment(), |entry| {
+            let place = places.next().expect("no more go than it looks at");
+            *place = Some(entry);
+        });
+        let every = if gone[0].is_some() {
+            SWEEP_EVERY
+        } else {
+            GLANCE_EVERY
+        };
+        if self.every.load(Relaxed) != every {
+            self.every.store(every, Relaxed);
+        }
+        self.let_go(gone.iter().flatten());
+    }
+
+    /// Looks at so many keys of the next part. Returns at how many it has looked.
+    fn clean_next(&self, most: usize, at: Moment, goes: impl FnMut(Arc<Entry<L>>)) -> usize {
+        let idle = u32::try_from(self.idle.load(Relaxed)).unwrap_or(u32::MAX);
+        let mut shard = match self.next_shard().try_lock() {
+            Ok(shard) => shard,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return 0,
+        };
+        shard.clean(most, at, idle, goes)
+    }
+
+    /// What they took is free before they are dropped, which may run anything.
+    fn let_go<'a>(&self, gone: impl Iterator<Item = &'a Arc<Entry<L>>>)
+    where
+        L: 'a,
+    {
+        let weight = gone.map(|entry| weight(&entry.key)).sum();
+        self.weight.fetch_sub(weight, SeqCst);
     }
 }
 
-/// Room for a key, free again unless it is kept.
-struct Reserved<'a>(&'a AtomicUsize);
+/// How many keys a key counts as: one, and one more for each KiB of its text.
+fn weight(key: &str) -> usize {
+    1 + key.len() / 1024
+}
+
+/// Room for a key of that weight, free again unless it is kept.
+struct Reserved<'a>(&'a AtomicUsize, usize);
 
 impl Reserved<'_> {
     fn keep(self) {
@@ -281,13 +336,13 @@ impl Reserved<'_> {
 
 impl Drop for Reserved<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, SeqCst);
+        self.0.fetch_sub(self.1, SeqCst);
     }
 }
 
 /// Nothing of a user's runs under it but [`Keyable::freshness`], which leaves nothing half done.
-fn lock<L>(shard: &Mutex<Shard<L>>) -> MutexGuard<'_, Shard<L>> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The one place where this crate reads a clock: tokio's, which tests can pause.

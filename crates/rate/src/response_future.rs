@@ -1,7 +1,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use pin_project::pin_project;
 use tidegate_admission::{Acquire, Tab};
@@ -82,7 +82,17 @@ where
         let StateProjection::Sent { response } = this.state.project() else {
             unreachable!("it was sent a moment ago");
         };
-        Poll::Ready(match ready!(response.poll(context)) {
+        let (response, waits) = unsent::relay(|| response.poll(context));
+        let Poll::Ready(response) = response else {
+            // Dropped while it waits below, `acquire` gives back what it took.
+            if waits {
+                this.acquire.unsent();
+            } else {
+                this.acquire.sent();
+            }
+            return Poll::Pending;
+        };
+        Poll::Ready(match response {
             Ok(response) => {
                 let kept = Q::sent(this.acquire);
                 Ok(this.quotas.settle(response, kept.kept()))

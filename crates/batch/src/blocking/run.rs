@@ -1,4 +1,3 @@
-use std::any::Any;
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
@@ -28,8 +27,6 @@ pub(crate) struct Run<I: Iterator> {
     ledger: Ledger,
     settings: Settings<I::Item>,
     until: Box<dyn Fn() -> bool + Send>,
-    /// The first one that is no try's: nothing is begun any more.
-    pub(crate) panic: Option<Box<dyn Any + Send>>,
     requests: Option<usize>,
     started: Instant,
     shown: Instant,
@@ -93,7 +90,6 @@ impl<I: Iterator> Run<I> {
             ledger,
             settings,
             until,
-            panic: None,
             requests,
             started,
             shown: started,
@@ -117,9 +113,6 @@ impl<I: Iterator> Run<I> {
     }
 
     pub(crate) fn turn(&mut self) -> Turn<I> {
-        if self.panic.is_some() {
-            return Turn::Over;
-        }
         if self.ledger.stopped.is_none() && (self.until)() {
             self.ledger.stop(Stopped::Cancelled);
         }
@@ -132,7 +125,7 @@ impl<I: Iterator> Run<I> {
         };
         let asked = usize::from(self.input.is_none());
         if self.under_way.len() + asked >= window {
-            return self.without_room(window);
+            return Turn::Wait;
         }
         if let Some(job) = self.tail.take_if_full() {
             return self.begin(job);
@@ -147,16 +140,7 @@ impl<I: Iterator> Run<I> {
         }
     }
 
-    /// A thread waits for room, or ends where there are more than there will be room for.
-    fn without_room(&mut self, window: usize) -> Turn<I> {
-        if self.threads <= window {
-            return Turn::Wait;
-        }
-        self.threads -= 1;
-        Turn::Over
-    }
-
-    /// What came of asking. `None` if the input has ended.
+    /// What came of asking. `None` if the input has ended, or panicked.
     pub(crate) fn asked(
         &mut self,
         input: Input<I>,
@@ -181,10 +165,8 @@ impl<I: Iterator> Run<I> {
 
     pub(crate) fn end<T>(&mut self, begun: Begun<I::Item>, told: Told<T>) {
         self.under_way.remove(&begun.index);
-        match self.ledger.end(begun, told) {
-            Next::Again(job) => self.tail.put_back(job),
-            Next::Ended(ended) if ended.result.is_ok() => self.ledger.write_down(ended.index),
-            Next::Ended(_) => {}
+        if let Next::Again(job) = self.ledger.end(begun, told) {
+            self.tail.put_back(job);
         }
         let due = self.settings.progress.is_some() && now() - self.shown >= PERIOD;
         if due {

@@ -3,7 +3,6 @@
 mod checkpoints;
 mod counts;
 mod ends;
-mod faults;
 mod inputs;
 mod killed;
 mod order;

@@ -1,11 +1,11 @@
 use plotters::style::RGBColor;
 
-use crate::span::Span;
+use crate::history::Span;
 
 /// A value over time, in seconds; in several pieces where there was none in between.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
     pub(crate) color: RGBColor,
     pub(crate) form: Form,
     pub(crate) pieces: Vec<Vec<(f64, f64)>>,
@@ -24,7 +24,7 @@ pub(crate) const LINE: Form = Form::Line { width: 2 };
 impl Curve {
     /// What `value` says of each span, at its middle.
     pub(crate) fn new(
-        name: impl Into<String>,
+        name: &'static str,
         color: RGBColor,
         form: Form,
         spans: &[Span],
@@ -48,7 +48,7 @@ impl Curve {
             }
         }
         Self {
-            name: name.into(),
+            name,
             color,
             form,
             pieces,
