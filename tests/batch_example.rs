@@ -143,7 +143,7 @@ fn pictures_go_where_they_are_told_to_and_it_says_so() {
     let [html, svg] = [&page, &picture].map(|file| file.to_str().unwrap());
     let output = batch(&[
         "--requests=300",
-        "--strategies=gate,prober",
+        "--strategies=none,gate,prober",
         "--html",
         html,
         "--svg",
@@ -152,6 +152,8 @@ fn pictures_go_where_they_are_told_to_and_it_says_so() {
     assert!(output.status.success());
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     for name in [
+        "run-none.html",
+        "run-none.svg",
         "run-gate.html",
         "run-gate.svg",
         "run-prober.html",
@@ -162,7 +164,8 @@ fn pictures_go_where_they_are_told_to_and_it_says_so() {
             told.contains(&format!("drawn into {}", file.display())),
             "{told}"
         );
-        assert!(fs::read_to_string(file).unwrap().contains("<svg"));
+        let drawn = fs::read_to_string(file).unwrap();
+        assert!(drawn.contains("<svg") && drawn.contains("succeeded"));
     }
     let output = batch(&[
         "--requests=20",

@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     pub(crate) history: bool,
 
     /// Draws what happened as a page, into this file; with several strategies, into one for each, with
-    /// its name before the extension. Of none there is nothing to draw.
+    /// its name before the extension.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
 

@@ -7,11 +7,10 @@
 //! ```
 
 mod arguments;
-mod attempt;
+mod client;
 mod clock;
 mod pictures;
 mod progress;
-mod queue;
 mod run;
 mod stack;
 mod strategy;
@@ -23,19 +22,18 @@ mod urls;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Parser;
-use tidegate::Report;
 use tidegate_testkit::raise_descriptor_limit;
 use tokio::runtime::Runtime;
 
 use crate::arguments::Arguments;
-use crate::progress::Progress;
-use crate::run::Run;
+use crate::client::{Sends, Timed};
+use crate::progress::Shown;
 use crate::strategy::Strategy;
 use crate::summary::Summary;
+use crate::tally::Tally;
 use crate::upstream::UpstreamProcess;
 use crate::urls::Urls;
 
@@ -103,20 +101,18 @@ fn run(
     let urls = embedded.or_else(|| arguments.urls.clone());
     let urls = urls.expect("without URLs there is an upstream");
     let requests = arguments.requests.unwrap_or(urls.default_requests());
-    let stack = strategy.stack(attempt::client(upstream.is_none())?, arguments.told());
-    if stack.window().min(requests) > most {
+    let client = Timed::new(upstream.is_none())?;
+    let stack = strategy.stack(client.clone(), arguments.told());
+    if stack.limit().min(requests) > most {
         eprintln!("{strategy}: at most {most} requests at once: {BOUND}");
     }
-    let history = stack
-        .steer()
-        .filter(|_| arguments.history || arguments.pictures().any())
-        .map(|steer| Report::attach_shared(Arc::clone(steer)).title(strategy.name()));
-    let progress = Progress::new(strategy, requests);
+    let is_shown = arguments.history || arguments.pictures().any();
+    let history = is_shown.then(|| stack.report().title(&strategy.title(requests)));
+    let shown = Shown::new(strategy, history.clone());
     // As a task: the end of a try then wakes a neighbour rather than another thread.
-    let run =
-        runtime.spawn(Run::new(stack, urls, requests, most).finish(progress, history.clone()));
+    let run = runtime.spawn(run::run(stack, urls, requests, most, shown));
     let tally = runtime.block_on(run)?;
-    tally.tell_failures(strategy);
+    tell_failures(strategy, &tally, &client.sends());
     let mut pictures = Vec::new();
     if let Some(history) = &history {
         if arguments.history {
@@ -130,7 +126,20 @@ fn run(
         report.tell_exhausted(strategy);
         peak_in_flight = Some(report.peak_in_flight);
     }
-    Ok((Summary::new(strategy, &tally, peak_in_flight), pictures))
+    let sent = client.sends().sent;
+    let summary = Summary::new(strategy, &tally, sent, peak_in_flight);
+    Ok((summary, pictures))
+}
+
+/// On standard error: why the first one failed, and what this machine had not enough of.
+fn tell_failures(strategy: Strategy, tally: &Tally, sends: &Sends) {
+    if let Some(first) = &tally.first_failed {
+        let failed = tally.failed;
+        eprintln!("{strategy}: {failed} failed, the first of them {first}");
+    }
+    for (what, tries) in &sends.exhausted {
+        eprintln!("{strategy}: {tries} tries were not sent: {what}");
+    }
 }
 
 /// How many connections this process may have open, and so may the upstream's.

@@ -1,86 +1,63 @@
-use std::fmt;
 use std::io::{IsTerminal, stderr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
-use tidegate::{Door, Snapshot};
+use tidegate::batch::{Bar, Moment, Progress};
+use tidegate::{Door, Report, Snapshot};
 
+use crate::clock::now;
 use crate::strategy::Strategy;
 
-/// Tells on standard error how far it is: with a bar on a terminal, else in lines.
+/// Tells on standard error how far it is, with a bar on a terminal, else in lines; and has the history
+/// look at a limit that no law moves.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct Shown {
     strategy: Strategy,
-    requests: usize,
     /// Only on a terminal.
-    bar: Option<ProgressBar>,
+    bar: Option<Bar>,
+    history: Option<Report>,
+    next_line: Option<Instant>,
 }
 
-/// How it stands.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Moment {
-    pub(crate) done: usize,
-    /// `None` if nothing limits.
-    pub(crate) steer: Option<Snapshot>,
-    pub(crate) in_flight: usize,
-    pub(crate) failures: usize,
-}
+/// Between two lines.
+const PERIOD: Duration = Duration::from_secs(1);
 
-const BAR: &str = "{prefix:>8} {wide_bar} {pos}/{len}  {msg}";
-
-impl Progress {
-    pub(crate) fn new(strategy: Strategy, requests: usize) -> Self {
-        let bar = stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template(BAR).expect("the template is well formed");
-            ProgressBar::new(requests as u64)
-                .with_style(style)
-                .with_prefix(strategy.name())
-        });
+impl Shown {
+    pub(crate) fn new(strategy: Strategy, history: Option<Report>) -> Self {
+        let bar = stderr().is_terminal();
         Self {
             strategy,
-            requests,
-            bar,
-        }
-    }
-
-    /// How often it may be shown: ten times a second on a terminal, else once.
-    pub(crate) fn period(&self) -> Duration {
-        Duration::from_millis(if self.bar.is_some() { 100 } else { 1_000 })
-    }
-
-    pub(crate) fn show(&self, moment: &Moment) {
-        let Self {
-            strategy, requests, ..
-        } = self;
-        if let Some(bar) = &self.bar {
-            bar.set_position(moment.done as u64);
-            bar.set_message(moment.to_string());
-        } else {
-            eprintln!("{strategy}: {}/{requests}  {moment}", moment.done);
+            bar: bar.then(|| Bar::new().prefix(strategy.name())),
+            history,
+            next_line: None,
         }
     }
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+impl Progress for Shown {
+    fn show(&mut self, moment: &Moment) {
+        let now = now();
+        if let Some(history) = &self.history {
+            history.look(now);
+        }
+        if let Some(bar) = &mut self.bar {
+            bar.show(moment);
+        } else if self.next_line.is_none_or(|next| next <= now) {
+            self.next_line = Some(now + PERIOD);
+            eprintln!("{}: {}", self.strategy, line(moment));
         }
     }
 }
 
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let limit = |snapshot: &Snapshot| snapshot.limit <= Door::MAX_LIMIT;
-        match &self.steer {
-            None => f.write_str("no limit")?,
-            Some(steer) if limit(steer) => write!(f, "limit {}", steer.limit)?,
-            Some(_) => f.write_str("a rate")?,
-        }
-        write!(
-            f,
-            ", in flight {}, failures {}",
-            self.in_flight, self.failures
-        )
-    }
+fn line(moment: &Moment) -> String {
+    let limit = match &moment.steer {
+        None => "no limit".to_owned(),
+        Some(Snapshot { limit, .. }) if *limit <= Door::MAX_LIMIT => format!("limit {limit}"),
+        Some(_) => "a rate".to_owned(),
+    };
+    let in_flight = moment
+        .steer
+        .map_or(moment.under_way, |steer| steer.in_flight);
+    let (done, requests) = (moment.done(), moment.requests.unwrap_or_default());
+    let failures = moment.counts.failed_tries;
+    format!("{done}/{requests}  {limit}, in flight {in_flight}, failures {failures}")
 }

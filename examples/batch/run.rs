@@ -1,98 +1,83 @@
+use std::fmt;
 use std::time::Duration;
 
-use reqwest::{Method, Request};
-use tidegate::Report;
-use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval};
+use futures_util::StreamExt;
+use reqwest::{Method, Request, Response, StatusCode};
+use tidegate::{Batch, Error};
+use tidegate_testkit::Exhausted;
+use tokio::time::sleep;
 
-use crate::attempt::{Ended, attempt};
+use crate::client::SentAt;
 use crate::clock::now;
-use crate::progress::{Moment, Progress};
-use crate::queue::{Job, Queue};
+use crate::progress::Shown;
 use crate::stack::Stack;
 use crate::tally::Tally;
 use crate::urls::Urls;
 
-/// How often a history looks at a limit that no law moves.
-const LOOKS: Duration = Duration::from_millis(100);
+/// How long others get to give back what this machine ran out of.
+const RECOVERY: Duration = Duration::from_millis(500);
 
-/// The requests of one strategy on their way. There is a task for each one in the window only.
-#[derive(Debug)]
-pub(crate) struct Run {
+/// Sends them all, `most` at once at the most.
+pub(crate) async fn run(
     stack: Stack,
     urls: Urls,
+    requests: usize,
     most: usize,
-    queue: Queue,
-    tries: JoinSet<(Job, Ended)>,
-    tally: Tally,
+    shown: Shown,
+) -> Tally {
+    let of = urls.clone();
+    let requests = (0..requests).map(move |index| Request::new(Method::GET, of.of(index).clone()));
+    let mut batch = Batch::new(stack.service, requests)
+        .window(most)
+        .again(stack.retries, Request::try_clone)
+        .progress(shown);
+    if let Some(steer) = stack.steer {
+        batch = batch.steer_shared(steer);
+    }
+    let mut results = batch.each(|_, answer| read(answer));
+    let mut tally = Tally::new();
+    while let Some(ended) = results.next().await {
+        tally.ended(&ended.result, urls.of(ended.index));
+    }
+    tally.took = results.into_summary().took;
+    tally
 }
 
-impl Run {
-    /// `most` is how many there may be at once whatever the stack's window.
-    pub(crate) fn new(stack: Stack, urls: Urls, requests: usize, most: usize) -> Self {
-        Self {
-            stack,
-            urls,
-            most,
-            queue: Queue::new(requests),
-            tries: JoinSet::new(),
-            tally: Tally::new(),
-        }
+/// Reads the body to its end without keeping it, and tells how long that took from the send.
+async fn read(answer: Result<Response, Error>) -> Result<Duration, Error> {
+    if let Err(error) = &answer
+        && Exhausted::find(error).is_some()
+    {
+        sleep(RECOVERY).await;
     }
-
-    pub(crate) async fn finish(mut self, progress: Progress, history: Option<Report>) -> Tally {
-        let started = now();
-        let mut ticks = interval(progress.period());
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut looks = interval(LOOKS);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        self.fill();
-        while !self.tries.is_empty() {
-            tokio::select! {
-                Some(ended) = self.tries.join_next() => {
-                    let (job, ended) = ended.expect("a try does not panic");
-                    self.end(job, &ended);
-                    self.fill();
-                }
-                _ = ticks.tick() => progress.show(&self.moment()),
-                _ = looks.tick(), if history.is_some() => {
-                    history.iter().for_each(|history| history.look(now()));
-                }
-            }
-        }
-        self.tally.sent = self.stack.sent().unwrap_or(self.tally.sent);
-        self.tally.took = now().duration_since(started);
-        self.tally
+    let mut response = answer?;
+    while response.chunk().await?.is_some() {}
+    let status = response.status();
+    if !status.is_success() {
+        return Err(Error::service(Answered(status)));
     }
+    let SentAt(sent) = response.extensions().get().expect("the client has set it");
+    Ok(now().duration_since(*sent))
+}
 
-    fn fill(&mut self) {
-        while self.tries.len() < self.stack.window().min(self.most) {
-            let Some(job) = self.queue.next() else { return };
-            let request = Request::new(Method::GET, self.urls.of(job.index).clone());
-            let stack = self.stack.clone();
-            self.tries
-                .spawn(async move { (job, attempt(stack, request).await) });
-        }
-    }
+/// With something else than a success.
+#[derive(Debug)]
+pub(crate) struct Answered(StatusCode);
 
-    fn end(&mut self, job: Job, ended: &Ended) {
-        self.tally.tried(ended);
-        let succeeded = matches!(ended, Ended::Succeeded { .. });
-        if succeeded || job.tries == self.stack.retries() {
-            self.tally.ended(ended, self.urls.of(job.index));
-        } else {
-            let tries = job.tries + 1;
-            self.queue.put_back(Job { tries, ..job });
-        }
-    }
-
-    fn moment(&self) -> Moment {
-        let steer = self.stack.steer().map(|steer| steer.snapshot());
-        Moment {
-            done: self.tally.done(),
-            steer,
-            in_flight: steer.map_or(self.tries.len(), |steer| steer.in_flight),
-            failures: self.tally.failures,
-        }
+impl Answered {
+    /// Whether the upstream had no room for it.
+    pub(crate) fn refuses(&self) -> bool {
+        matches!(
+            self.0,
+            StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS
+        )
     }
 }
+
+impl fmt::Display for Answered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "answered {}", self.0)
+    }
+}
+
+impl std::error::Error for Answered {}

@@ -1,39 +1,36 @@
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::Relaxed;
 
 use reqwest::{Request, Response};
-use tidegate::{BoxError, Error, RetryLayer, Steer, Units};
+use tidegate::{Error, Report, RetryLayer, Steer, Units};
 use tower::util::BoxCloneSyncService;
-use tower::{Layer, Service, ServiceExt};
+use tower::{Layer, Service};
 
 /// What a strategy sends its requests through.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
-    service: BoxCloneSyncService<Request, Response, Error>,
-    steer: Option<Arc<dyn Steer>>,
-    /// How many were sent, where one try may be many.
-    sent: Option<Arc<AtomicUsize>>,
+    pub(crate) service: BoxCloneSyncService<Request, Response, Error>,
+    /// Whose limit is followed.
+    pub(crate) steer: Option<Arc<dyn Steer>>,
+    /// Whose answers are heard, where that is not what is followed.
+    heard: Option<Arc<dyn Steer>>,
+    /// How often a request that did not succeed goes back to the tail.
+    pub(crate) retries: u32,
 }
 
-/// Tries that wait at a limit, so that it is never idle while the next one is on its way.
-const WAITING: usize = 8;
-
-/// How often a request that did not succeed goes back to the tail.
 const RETRIES: u32 = 5;
 
 impl Stack {
     /// Whose requests go out as they come, each once.
-    pub(crate) fn unlimited<S>(service: S) -> Self
+    pub(crate) fn unlimited<S>(service: S, heard: Arc<dyn Steer>) -> Self
     where
-        S: Service<Request, Response = Response> + Clone + Send + Sync + 'static,
-        S::Error: Into<BoxError>,
+        S: Service<Request, Response = Response, Error = Error> + Clone + Send + Sync + 'static,
         S::Future: Send + 'static,
     {
         Self {
-            service: BoxCloneSyncService::new(service.map_err(Error::service)),
+            service: BoxCloneSyncService::new(service),
             steer: None,
-            sent: None,
+            heard: Some(heard),
+            retries: 0,
         }
     }
 
@@ -46,42 +43,41 @@ impl Stack {
         Self {
             service: BoxCloneSyncService::new(service),
             steer: Some(steer),
-            sent: None,
+            heard: None,
+            retries: RETRIES,
         }
     }
 
-    /// The same behind a retry layer; `sent` counts what goes out of it.
-    pub(crate) fn retrying(self, sent: Arc<AtomicUsize>) -> Self {
+    /// Whose answers are heard elsewhere than what is followed.
+    pub(crate) fn heard(self, heard: Arc<dyn Steer>) -> Self {
+        let heard = Some(heard);
+        Self { heard, ..self }
+    }
+
+    /// The same behind a retry layer, which tries again instead.
+    pub(crate) fn retrying(self) -> Self {
         let retry = RetryLayer::exponential(100.ms()..5.s()).attempts(RETRIES + 1);
         Self {
             service: BoxCloneSyncService::new(retry.layer(self.service)),
-            sent: Some(sent),
+            retries: 0,
             ..self
         }
     }
 
-    /// How many were sent, where that is not how many were tried.
-    pub(crate) fn sent(&self) -> Option<usize> {
-        self.sent.as_ref().map(|sent| sent.load(Relaxed))
+    /// Hears all of it from now on.
+    pub(crate) fn report(&self) -> Report {
+        let heard = self.heard.as_ref();
+        let attached = self.steer.as_ref().or(heard).map(Arc::clone);
+        let report = attached.map_or_else(Report::new, Report::attach_shared);
+        if let (Some(_), Some(heard)) = (&self.steer, heard) {
+            heard.observe(Arc::new(report.clone()));
+        }
+        report
     }
 
-    /// How many tries there may be at once, those that wait included.
-    pub(crate) fn window(&self) -> usize {
+    /// How many may be in flight, if that is limited.
+    pub(crate) fn limit(&self) -> usize {
         let limit = self.steer.as_ref().map(|steer| steer.snapshot().limit);
-        limit.map_or(usize::MAX, |limit| limit.saturating_add(WAITING))
-    }
-
-    pub(crate) fn steer(&self) -> Option<&Arc<dyn Steer>> {
-        self.steer.as_ref()
-    }
-
-    /// How often a request that did not succeed is tried again.
-    pub(crate) fn retries(&self) -> u32 {
-        let tail = self.steer.is_some() && self.sent.is_none();
-        if tail { RETRIES } else { 0 }
-    }
-
-    pub(crate) async fn send(self, request: Request) -> Result<Response, Error> {
-        self.service.oneshot(request).await
+        limit.unwrap_or(usize::MAX)
     }
 }

@@ -2,14 +2,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use reqwest::{Client, Request, Response};
+use reqwest::{Request, Response};
 use tidegate::{
-    Aimd, Error, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier, Pace, ProberLayer,
-    Profile, RateLayer, Steer,
+    Aimd, Door, Error, FeedbackHandle, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier,
+    Pace, ProberLayer, Profile, RateLayer, Steer,
 };
 use tower::{Layer, Service, ServiceBuilder};
 
-use crate::attempt::Timed;
+use crate::client::Timed;
 use crate::stack::Stack;
 
 /// How the requests are let go.
@@ -39,24 +39,23 @@ pub(crate) struct Told {
 }
 
 impl Strategy {
-    pub(crate) fn stack(self, client: Client, told: Told) -> Stack {
-        let client = Timed::new(client);
-        let sent = client.sent();
+    pub(crate) fn stack(self, client: Timed, told: Told) -> Stack {
         let stack = self.once(client, told);
-        if told.retry {
-            stack.retrying(sent)
-        } else {
-            stack
-        }
+        if told.retry { stack.retrying() } else { stack }
     }
 
-    /// What each try goes through.
+    /// What each try goes through. Without a law, one that is frozen hears the answers.
     fn once(self, client: Timed, told: Told) -> Stack {
         match self {
-            Self::None => Stack::unlimited(client),
+            Self::None => {
+                let (client, heard) = heard(&GateLayer::new(Door::MAX_LIMIT), client);
+                Stack::unlimited(client, Arc::new(heard))
+            }
             Self::Gate => {
                 let gate = GateLayer::new(told.limit);
-                let handle = gate.handle();
+                let feedback = frozen(&gate);
+                let handle = feedback.handle();
+                let client = feedback.layer(client);
                 if told.hints {
                     steered(gate.hints(Profile::Ietf), client, handle)
                 } else {
@@ -66,11 +65,13 @@ impl Strategy {
             Self::Rate => {
                 let rate = RateLayer::new(told.rate);
                 let handle = rate.handle();
-                if told.hints {
+                let (client, heard) = heard(&GateLayer::new(Door::MAX_LIMIT), client);
+                let stack = if told.hints {
                     steered(rate.hints(Profile::Ietf), client, handle)
                 } else {
                     steered(rate, client, handle)
-                }
+                };
+                stack.heard(Arc::new(heard))
             }
             Self::Aimd => {
                 let gate = GateLayer::new(1);
@@ -93,6 +94,11 @@ impl Strategy {
         }
     }
 
+    /// Of a run.
+    pub(crate) fn title(self, requests: usize) -> String {
+        format!("{requests} requests, strategy {self}")
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -103,6 +109,31 @@ impl Strategy {
             Self::Prober => "prober",
         }
     }
+}
+
+/// Hears what goes through the gate, and leaves it as it is.
+fn frozen(gate: &GateLayer) -> FeedbackLayer<HttpClassifier, Aimd> {
+    let law = Aimd::new().max(gate.handle().limit()).start(usize::MAX);
+    let feedback = FeedbackLayer::new(HttpClassifier::default(), law, gate.handle());
+    feedback.handle().freeze();
+    feedback
+}
+
+/// The client behind a gate whose answers are heard.
+fn heard(
+    gate: &GateLayer,
+    client: Timed,
+) -> (
+    impl Service<Request, Response = Response, Error = Error, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static,
+    FeedbackHandle<Aimd>,
+) {
+    let feedback = frozen(gate);
+    let handle = feedback.handle();
+    (gate.layer(feedback.layer(client)), handle)
 }
 
 fn steered<L, S>(layer: L, client: S, steer: impl Steer + 'static) -> Stack

@@ -34,14 +34,19 @@ const HEADS: [&str; 10] = [
 ];
 
 impl Summary {
-    pub(crate) fn new(strategy: Strategy, tally: &Tally, peak_in_flight: Option<usize>) -> Self {
+    pub(crate) fn new(
+        strategy: Strategy,
+        tally: &Tally,
+        sent: usize,
+        peak_in_flight: Option<usize>,
+    ) -> Self {
         Self {
             strategy: strategy.name(),
             requests: tally.done(),
             succeeded: tally.succeeded,
             refused: tally.refused,
             failed: tally.failed,
-            sent: tally.sent,
+            sent,
             seconds: tally.took.as_micros() as f64 / 1e6,
             p50_ms: tally.latency_ms(0.50),
             p99_ms: tally.latency_ms(0.99),

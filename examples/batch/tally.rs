@@ -1,28 +1,23 @@
-use std::collections::HashMap;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use reqwest::Url;
+use tidegate::{Error, chain};
 use tidegate_testkit::Exhausted;
 
-use crate::attempt::Ended;
-use crate::strategy::Strategy;
+use crate::run::Answered;
 
-/// What has become of the requests so far.
+/// How the requests ended.
 #[derive(Debug)]
 pub(crate) struct Tally {
     pub(crate) succeeded: usize,
     pub(crate) refused: usize,
     pub(crate) failed: usize,
-    pub(crate) sent: usize,
-    /// Tries that did not succeed.
-    pub(crate) failures: usize,
+    /// Why the first one failed.
+    pub(crate) first_failed: Option<String>,
     pub(crate) took: Duration,
-    /// Microseconds of the tries that succeeded.
+    /// Microseconds of those that succeeded, without the wait at the gate.
     latency: Histogram<u64>,
-    /// How many tries found nothing left of it.
-    exhausted: HashMap<Exhausted, usize>,
-    first_failed: Option<String>,
 }
 
 /// Decimal digits that a latency is kept with.
@@ -34,43 +29,34 @@ impl Tally {
             succeeded: 0,
             refused: 0,
             failed: 0,
-            sent: 0,
-            failures: 0,
+            first_failed: None,
             took: Duration::ZERO,
             latency: Histogram::new(DIGITS).expect("so many digits can be kept"),
-            exhausted: HashMap::new(),
-            first_failed: None,
         }
-    }
-
-    /// One more try.
-    pub(crate) fn tried(&mut self, ended: &Ended) {
-        match ended {
-            Ended::Succeeded { latency } => {
-                let micros = u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
-                self.latency += micros;
-            }
-            Ended::Refused | Ended::Failed { .. } => self.failures += 1,
-            Ended::Exhausted(what) => {
-                self.failures += 1;
-                *self.exhausted.entry(*what).or_default() += 1;
-                return;
-            }
-        }
-        self.sent += 1;
     }
 
     /// One more request, whose last try ended like this.
-    pub(crate) fn ended(&mut self, ended: &Ended, url: &Url) {
-        if let Ended::Failed { why } = ended {
-            self.first_failed
-                .get_or_insert_with(|| format!("{url}: {why}"));
+    pub(crate) fn ended(&mut self, result: &Result<Duration, Error>, url: &Url) {
+        let error = match result {
+            Ok(latency) => {
+                self.succeeded += 1;
+                self.latency += u64::try_from(latency.as_micros()).unwrap_or(u64::MAX);
+                return;
+            }
+            Err(error) => error,
+        };
+        if error.find().is_some_and(Answered::refuses) {
+            self.refused += 1;
+            return;
         }
-        *match ended {
-            Ended::Succeeded { .. } => &mut self.succeeded,
-            Ended::Refused => &mut self.refused,
-            Ended::Failed { .. } | Ended::Exhausted(_) => &mut self.failed,
-        } += 1;
+        self.failed += 1;
+        // What this machine ran out of is told by itself.
+        if Exhausted::find(error).is_none() {
+            // Above the root there are only the layers that it came through.
+            let root = chain(error).last().expect("the error itself is there");
+            self.first_failed
+                .get_or_insert_with(|| format!("{url}: {root}"));
+        }
     }
 
     /// How many requests are over.
@@ -78,22 +64,9 @@ impl Tally {
         self.succeeded + self.refused + self.failed
     }
 
-    /// In milliseconds, of the tries that succeeded, if there are any.
+    /// In milliseconds, of the requests that succeeded, if there are any.
     pub(crate) fn latency_ms(&self, quantile: f64) -> Option<f64> {
         let micros = self.latency.value_at_quantile(quantile);
         (!self.latency.is_empty()).then_some(micros as f64 / 1e3)
-    }
-
-    /// On standard error: why the first one failed, and what this machine had not enough of.
-    pub(crate) fn tell_failures(&self, strategy: Strategy) {
-        if let Some(first) = &self.first_failed {
-            eprintln!(
-                "{strategy}: {} failed, the first of them {first}",
-                self.failed
-            );
-        }
-        for (what, tries) in &self.exhausted {
-            eprintln!("{strategy}: {tries} tries were not sent: {what}");
-        }
     }
 }

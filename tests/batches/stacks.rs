@@ -1,51 +1,19 @@
 //! The window, the gate and the bodies work together.
 
-use bytes::Bytes;
 use futures_util::StreamExt;
 use http::Request;
-use http_body_util::{BodyExt, Full};
-use hyper_util::client::legacy::Client;
-use hyper_util::rt::TokioExecutor;
+use http_body_util::Full;
 use tidegate::batch::Batch;
 use tidegate::{
-    BoxError, GateLayer, GovernorLayer, HttpClassifier, ProberLayer, RateLayer, Steer, Units,
-    per_second,
+    GateLayer, GovernorLayer, HttpClassifier, ProberLayer, RateLayer, Steer, Units, per_second,
 };
-use tidegate_testkit::{Connector, Fixed, Response, Upstream};
+use tidegate_testkit::{Fixed, Response, Upstream};
 use tokio::time::sleep;
 use tower::{Layer, ServiceBuilder};
 
 use crate::loopback::reqwest_client;
 use crate::support::{assert_free, now};
-
-type Hyper = Client<Connector, Full<Bytes>>;
-
-fn client(upstream: &Upstream) -> Hyper {
-    Client::builder(TokioExecutor::new()).build(upstream.connector())
-}
-
-fn requests(
-    upstream: &Upstream,
-    count: usize,
-) -> impl Iterator<Item = Request<Full<Bytes>>> + use<> {
-    let uri = upstream.uri().to_owned();
-    (0..count).map(move |_| Request::get(&*uri).body(Full::default()).unwrap())
-}
-
-/// Reads the body to its end; anything but 200 is a failure.
-async fn read<B>(response: Result<http::Response<B>, tidegate::Error>) -> Result<Bytes, BoxError>
-where
-    B: http_body::Body<Data = Bytes, Error: Into<BoxError>>,
-{
-    let response = response?;
-    let status = response.status();
-    let body = response.into_body().collect().await.map_err(Into::into)?;
-    if status == 200 {
-        Ok(body.to_bytes())
-    } else {
-        Err(status.to_string().into())
-    }
-}
+use crate::{client, read, requests};
 
 #[tokio::test(start_paused = true)]
 async fn a_gate_is_full_all_the_time_and_no_more_than_eight_wait_at_it() {
@@ -131,7 +99,7 @@ async fn laws_find_their_limit_through_a_batch_and_nothing_is_lost() {
         GovernorLayer::new(HttpClassifier::default()),
     );
     let (found, held) = (prober.handle(), governor.handle());
-    let again = |request: &Request<Full<Bytes>>| Some(request.clone());
+    let again = |request: &Request<Full<_>>| Some(request.clone());
     let with_prober = Batch::new(prober.layer(client(&one)), requests(&one, 2_000))
         .steer(found.clone())
         .again(5, again)
@@ -164,8 +132,7 @@ async fn whoever_takes_results_slowly_keeps_nobody_else_from_the_gate() {
     let stack = ServiceBuilder::new().layer(gate).service(client(&upstream));
     let mut results = Batch::new(stack, requests(&upstream, 20))
         .window(10)
-        .each(|_, response| read(response))
-        .results();
+        .each(|_, response| read(response));
     assert_eq!(results.next().await.unwrap().index, 0);
     sleep(1.s()).await;
     // What was begun is over, though nobody asked.

@@ -3,8 +3,10 @@
 mod clauses;
 mod contract;
 mod errors;
+mod logged;
 #[path = "../support/loopback.rs"]
 mod loopback;
+mod refusals;
 mod retry;
 mod stack;
 #[path = "../support/strict.rs"]

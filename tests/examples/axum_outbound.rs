@@ -2,75 +2,21 @@
 
 #![cfg(unix)]
 
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io::Read;
 
 use http::StatusCode;
-use reqwest::Client;
 
-use crate::program::program;
+use crate::service::Service;
 
-/// Ends with the test.
-struct Service {
-    child: Child,
-    told: BufReader<ChildStdout>,
-    url: String,
-    client: Client,
-}
-
-impl Service {
-    fn start() -> Self {
-        let mut child = program("axum_outbound")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut told = BufReader::new(child.stdout.take().unwrap());
-        let mut url = String::new();
-        told.read_line(&mut url).unwrap();
-        let _installed = rustls::crypto::ring::default_provider().install_default();
-        Self {
-            child,
-            told,
-            url: url.trim_end().to_owned(),
-            client: Client::builder().no_proxy().build().unwrap(),
-        }
-    }
-
-    async fn get(&self, path: &str) -> (StatusCode, Option<u64>, String) {
-        let url = format!("{}{path}", self.url);
-        let response = self.client.get(url).send().await.unwrap();
-        let status = response.status();
-        let wait = response.headers().get("retry-after").cloned();
-        let seconds = wait.map(|wait| wait.to_str().unwrap().parse().unwrap());
-        (status, seconds, response.text().await.unwrap())
-    }
-
-    async fn until(&self, gate: &str) {
-        while self.get("/gate").await.2 != gate {
-            tokio::task::yield_now().await;
-        }
-    }
-
-    /// Says ctrl-c.
-    fn interrupt(&self) {
-        let kill = Command::new("kill")
-            .args(["-INT", &self.child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        // It may have ended.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+async fn until(service: &Service, gate: &str) {
+    while service.get("/gate").await.2 != gate {
+        tokio::task::yield_now().await;
     }
 }
 
 #[tokio::test]
 async fn two_handlers_share_a_gate_and_at_ctrl_c_what_is_under_way_is_answered() {
-    let mut service = Service::start();
+    let mut service = Service::start("axum_outbound");
     let (status, _, body) = service.get("/users/7").await;
     assert_eq!((status, &*body), (StatusCode::OK, "all about /users/7"));
 
@@ -78,15 +24,15 @@ async fn two_handlers_share_a_gate_and_at_ctrl_c_what_is_under_way_is_answered()
     let (first, second, waits, ()) = tokio::join!(
         service.get("/report"),
         async {
-            service.until("1 in flight, 0 waiting").await;
+            until(&service, "1 in flight, 0 waiting").await;
             service.get("/report").await
         },
         async {
-            service.until("2 in flight, 0 waiting").await;
+            until(&service, "2 in flight, 0 waiting").await;
             service.get("/users/8").await
         },
         async {
-            service.until("2 in flight, 1 waiting").await;
+            until(&service, "2 in flight, 1 waiting").await;
             let (status, retry_after, body) = service.get("/users/9").await;
             assert_eq!(
                 (status, retry_after),
@@ -108,7 +54,7 @@ async fn two_handlers_share_a_gate_and_at_ctrl_c_what_is_under_way_is_answered()
 
 #[tokio::test]
 async fn above_its_rate_it_says_when_to_come_again() {
-    let service = Service::start();
+    let service = Service::start("axum_outbound");
     let mut answers = Vec::new();
     loop {
         // One may wait at a time: of three at once, one is refused as soon as the burst is used up.

@@ -2,4 +2,9 @@
 
 mod axum_outbound;
 mod clients;
+mod dashboard;
+mod exposition;
+mod llm_batch;
+mod metrics;
 mod program;
+mod service;

@@ -9,6 +9,7 @@ mod support;
 
 mod any_service;
 mod axum_state;
+mod batch;
 mod grpc;
 mod hyper_client;
 mod overload;

@@ -1,5 +1,6 @@
 //! A report of layers that run.
 
+mod halved;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use http::{Request, Response};
 use tidegate::{
-    Aimd, Change, Controller, FeedbackLayer, GateLayer, HttpClassifier, ProberLayer, Report,
-    Sample, Setting, Steer, Units,
+    Aimd, Change, Controller, FeedbackLayer, GateLayer, GovernorLayer, HttpClassifier, ProberLayer,
+    RateLayer, Report, Sample, Setting, Steer, Units, per_second,
 };
 use tokio::time::sleep;
 use tower::{Layer, Service, ServiceExt, service_fn};
@@ -124,29 +125,82 @@ async fn what_it_hears_is_freed_with_the_last_handle_whichever_goes_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_has_no_law_and_shows_what_is_seen_of_it() {
+async fn a_gate_tells_who_waits_and_shows_what_is_seen_of_it() {
     let gate = GateLayer::new(4).hold_head();
     let handle = gate.handle();
     let report = Report::attach(&handle);
     let stack = gate.layer(service(16));
-    let watched = async {
-        for tick in 0..10 {
-            report.look(now().into_std());
-            if tick == 5 {
-                handle.set_limit(2);
-            }
-            sleep(100.ms()).await;
-        }
+    let moved = async {
+        sleep(90.ms()).await;
+        handle.set_limit(2);
     };
-    tokio::join!(watched, send(&stack, 100));
+    // 20 of 24 wait, in steps of 20 ms; at 100 ms only 2 enter.
+    tokio::join!(moved, send(&stack, 20), send(&stack, 4));
     let table = report.table();
-    assert!(
-        table.starts_with("0 answered in 900 ms: – failed; limit 4 → 2\n"),
-        "{table}"
-    );
+    let head = "no answer was heard of in 100 ms; limit 4 → 2\n20 waited, at most 120 ms\n";
+    assert!(table.starts_with(head), "{table}");
     assert!(table.contains("↓ 4 → 2          moved by hand"), "{table}");
     assert!(report.svg().contains("Waiting to be sent"));
     assert_free(&handle, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_that_is_looked_at_shows_what_nobody_waits_for() {
+    let gate = GateLayer::new(4).hold_head();
+    let handle = gate.handle();
+    let report = Report::attach(&handle);
+    report.look(now().into_std());
+    sleep(100.ms()).await;
+    handle.set_limit(2);
+    handle.pause_until((now() + 300.ms()).into_std());
+    report.look(now().into_std());
+    let table = report.table();
+    let head = "no answer was heard of in 100 ms; limit 4 → 2\n";
+    assert!(table.starts_with(head), "{table}");
+    assert!(table.contains("↓ 4 → 2, pause 300 ms"), "{table}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_refused_counts_by_why_whether_a_law_is_there_or_not() {
+    let gate = GateLayer::new(1).max_queue(1).hold_head();
+    let rate = RateLayer::new(per_second(1.0)).max_wait(2.s());
+    let prober = ProberLayer::new(HttpClassifier::default())
+        .start(1)
+        .hold_head();
+    let doors: [Arc<dyn Steer>; 3] = [
+        Arc::new(gate.handle()),
+        Arc::new(rate.handle()),
+        Arc::new(prober.handle()),
+    ];
+    prober.handle().set_max_queue(1);
+    let reports = doors.map(Report::attach_shared);
+    let _ = join_all((0..4).map(|_| gate.layer(service(16)).oneshot(Request::new(())))).await;
+    let _ = join_all((0..4).map(|_| rate.layer(service(16)).oneshot(Request::new(())))).await;
+    let _ = join_all((0..4).map(|_| prober.layer(service(16)).oneshot(Request::new(())))).await;
+    let tables = reports.map(|report| report.table());
+    for (table, said) in tables.iter().zip([
+        "1 waited, at most 20 ms; refused unsent: 2 queue full\n",
+        "2 waited, at most 2.00 s; refused unsent: 1 would wait too long\n",
+        "1 waited, at most 20 ms; refused unsent: 2 queue full\n",
+    ]) {
+        assert!(table.contains(said), "{table}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_setpoint_that_is_moved_while_it_runs_is_a_change() {
+    let governor = GovernorLayer::new(HttpClassifier::default()).hold_head();
+    let handle = governor.handle();
+    let report = Report::attach(&handle);
+    let stack = governor.layer(service(16));
+    send(&stack, 100).await;
+    handle.set_setpoint(0.02).unwrap();
+    send(&stack, 100).await;
+    let table = report.table();
+    assert!(table.contains("setpoint 5 → 2 %"), "{table}");
+    for view in [report.svg(), report.html()] {
+        assert!(view.contains("setpoint 5 → 2 %: moved by hand"), "{view}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,7 +213,7 @@ async fn a_handle_of_any_kind_can_be_reported_on() {
     for handle in handles {
         let report = Report::attach_shared(handle);
         report.look(now().into_std());
-        assert!(report.table().contains("0 answered in 0 ms"));
+        assert!(report.table().contains("no answer was heard of in 0 ms"));
     }
 }
 

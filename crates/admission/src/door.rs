@@ -6,7 +6,9 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Observer, Pace, Refused, RefusedReason, Snapshot, Steer, WeakSteer};
+use tidegate_core::{
+    Observer, Observers, Pace, Refused, RefusedReason, Snapshot, Steer, WeakSteer,
+};
 
 use crate::acquire::Acquire;
 use crate::admission::{Admission, Charge, Entered, Entry, Request, Spare};
@@ -14,7 +16,6 @@ use crate::bodies::Bodies;
 use crate::costs::Costs;
 use crate::effects::Effects;
 use crate::meters::Stamp;
-use crate::observers::Observers;
 use crate::permit::Permit;
 use crate::primitives::Std;
 use crate::queue::{Refusal, Why};
@@ -606,8 +607,9 @@ impl Inner {
     pub(crate) fn tell_wait(&self, since: u64) {
         let now = self.now();
         let (waited, now) = (now.saturating_sub(since), self.instant(now));
-        self.observers
-            .tell(|observer| observer.on_wait(now, Duration::from_nanos(waited)));
+        for observer in self.observers.iter() {
+            observer.on_wait(now, Duration::from_nanos(waited));
+        }
     }
 
     /// The same for one that was refused, whether it has waited or not.
@@ -618,8 +620,9 @@ impl Inner {
         let now = self.now();
         let waited = Duration::from_nanos(since.map_or(0, |since| now.saturating_sub(since)));
         let now = self.instant(now);
-        self.observers
-            .tell(|observer| observer.on_refused(now, refused, waited));
+        for observer in self.observers.iter() {
+            observer.on_refused(now, refused, waited);
+        }
     }
 
     pub(crate) fn by(&self) -> &'static str {

@@ -56,7 +56,6 @@ mod granted;
 mod meters;
 #[cfg(test)]
 mod models;
-mod observers;
 mod permit;
 mod place;
 mod primitives;

@@ -13,13 +13,20 @@ pub struct Bar {
     has_length: bool,
 }
 
-const BAR: &str = "{wide_bar} {pos}/{len}  {msg}  {eta} to go";
-const WITHOUT_LENGTH: &str = "{spinner} {pos}  {msg}  {elapsed}";
+const BAR: &str = "{prefix}{wide_bar} {pos}/{len}  {msg}  {eta} to go";
+const WITHOUT_LENGTH: &str = "{prefix}{spinner} {pos}  {msg}  {elapsed}";
 
 impl Bar {
     /// An empty bar.
     pub fn new() -> Self {
         Self::on(ProgressBar::no_length())
+    }
+
+    /// What stands before it, such as the name of what is run.
+    #[must_use]
+    pub fn prefix(self, prefix: &str) -> Self {
+        self.bar.set_prefix(format!("{prefix} "));
+        self
     }
 
     fn on(bar: ProgressBar) -> Self {
@@ -66,7 +73,7 @@ mod tests {
     #[test]
     fn a_bar_tells_how_many_of_how_many() {
         let shared = ProgressBar::hidden();
-        let mut bar = Bar::on(shared.clone());
+        let mut bar = Bar::on(shared.clone()).prefix("gate");
         let mut moment = Moment {
             requests: Some(20),
             ..Moment::default()
@@ -77,6 +84,7 @@ mod tests {
         drop(bar);
         assert_eq!((shared.position(), shared.length()), (7, Some(20)));
         assert_eq!(shared.message(), "0 under way, 0 failed tries");
+        assert_eq!(shared.prefix(), "gate ");
         assert!(shared.is_finished());
     }
 

@@ -7,11 +7,13 @@ use tidegate_core::{BoxError, Error, Steer};
 use tower_service::Service;
 
 use crate::checkpoint::Checkpoint;
-use crate::each::Each;
 use crate::failed::Finish;
 use crate::job::Again;
 use crate::progress::{Progress, Shown};
+use crate::results::Results;
 use crate::settings::{Settings, Until};
+use crate::told::attempt;
+use crate::tries::Tries;
 
 /// Many requests that go through one stack.
 ///
@@ -22,17 +24,18 @@ use crate::settings::{Settings, Until};
 /// A stack whose gate may not be waited for (`max_queue`, `max_wait`) needs to be
 /// [steered](Self::steer) by, or what does not fit is refused.
 pub struct Batch<S, Src: Stream> {
-    pub(crate) stack: S,
-    pub(crate) source: Src,
-    pub(crate) settings: Settings<Src::Item>,
-    pub(crate) until: Until,
+    stack: S,
+    source: Src,
+    settings: Settings<Src::Item>,
+    until: Until,
 }
 
 /// How many tries are under way at most where nothing else is said.
 const WINDOW: usize = 1_000;
 
 impl<S, I: Iterator> Batch<S, Iter<I>> {
-    /// These requests, through this stack.
+    /// These requests, through this stack. An iterator that blocks holds up its run, and what else is on its
+    /// thread: a [stream](Self::stream) waits instead.
     pub fn new(stack: S, requests: impl IntoIterator<IntoIter = I>) -> Self {
         Self::stream(stack, stream::iter(requests))
     }
@@ -85,7 +88,7 @@ impl<S, Src: Stream> Batch<S, Src> {
     /// How many tries beyond the limit: those that wait for it, and those that have left it and are not
     /// at the end of their closure. Default 8: enough that the limit is never idle, if the closure does
     /// little more than read the body. A closure that is longer at work needs more, or should hand its
-    /// work to whoever takes the [results](Each::results).
+    /// work to whoever takes the [results](Results).
     #[must_use]
     pub fn ahead(mut self, ahead: usize) -> Self {
         self.settings.window.ahead = ahead;
@@ -158,15 +161,24 @@ impl<S, Src: Stream> Batch<S, Src> {
     ///
     /// It says how the try ended with a `Result`, of whose errors only a [`Failed`](crate::Failed) may be for good. When it panics, that
     /// index has failed, and the others go on.
-    pub fn each<F, A>(self, each: F) -> Each<S, Src, F>
+    pub fn each<F, A>(self, each: F) -> Results<Src, <A::Output as Finish>::Value>
     where
-        S: Service<Src::Item>,
+        S: Service<Src::Item> + Clone + Send + 'static,
         S::Error: Into<BoxError>,
-        F: Fn(usize, Result<S::Response, Error>) -> A,
-        A: Future,
+        S::Future: Send,
+        S::Response: Send,
+        Src::Item: Send + 'static,
+        F: Fn(usize, Result<S::Response, Error>) -> A + Send + Sync + 'static,
+        A: Future + Send + 'static,
         A::Output: Finish,
+        <A::Output as Finish>::Value: Send + 'static,
     {
-        Each::new(self, each)
+        let (stack, each) = (self.stack, Arc::new(each));
+        let tries = Tries::new(move |index, request| {
+            let each = Arc::clone(&each);
+            attempt(stack.clone(), request, move |answer| each(index, answer))
+        });
+        Results::new(self.source, self.settings, self.until, tries)
     }
 }
 

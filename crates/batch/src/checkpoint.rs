@@ -5,14 +5,15 @@ use std::path::{Path, PathBuf};
 /// Where a run writes down which of its requests are done, so that it can be taken up again.
 ///
 /// A path is one; a label is for telling runs apart. The file is text: a line that says which run it is
-/// of, then an index a line. Lines are only ever added, each by one write to the file when the closure
-/// has said that its request is done: whatever kills the process, only what was under way is sent again.
+/// of, then an index a line. Lines are only ever added, each by one write to the file when the closure has
+/// said that its request is done, and, where the results are taken as a [stream](crate::Results), the next
+/// one is asked for: whatever kills the process, only what was under way is sent again.
 /// (What the machine loses with its power is not covered.) A last line that is not whole is ignored and
 /// overwritten.
 ///
 /// The requests of a run are known by their indices: the input has to be the same, in the same order,
-/// each time. The length and the label are compared, and the run refuses a file of another one. One run
-/// at a time may have the file.
+/// each time. The length and the label are compared, and the run refuses a file of another one, or one
+/// that another run has open (where the file system knows locks).
 ///
 /// ```
 /// use tidegate_batch::Checkpoint;
@@ -68,6 +69,11 @@ pub enum CheckpointError {
         /// Why.
         source: io::Error,
     },
+    /// Another run has it open.
+    InUse {
+        /// Of the file.
+        path: PathBuf,
+    },
     /// It is the checkpoint of another run, or another file altogether.
     Foreign {
         /// Of the file.
@@ -93,6 +99,9 @@ impl fmt::Display for CheckpointError {
         match self {
             Self::Io { path, source } => {
                 write!(f, "cannot use the checkpoint {}: {source}", path.display())
+            }
+            Self::InUse { path } => {
+                write!(f, "another run uses the checkpoint {}", path.display())
             }
             Self::Foreign {
                 path,

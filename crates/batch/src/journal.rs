@@ -4,6 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
 
+use fs4::{FileExt, TryLockError};
+
 use crate::checkpoint::{Checkpoint, CheckpointError};
 
 /// An open checkpoint, at whose end indices are added.
@@ -36,6 +38,10 @@ impl Journal {
             Ok(file) => file,
             Err(source) => return Err(CheckpointError::Io { path, source }),
         };
+        // Where a file system knows no locks, there is none.
+        if let Err(TryLockError::WouldBlock) = FileExt::try_lock(&file) {
+            return Err(CheckpointError::InUse { path });
+        }
         match contents.read(&file, &header, requests) {
             Ok(()) => {}
             Err(Wrong::Io(source)) => return Err(CheckpointError::Io { path, source }),
@@ -61,6 +67,17 @@ impl Journal {
                 },
             )),
             Err(source) => Err(CheckpointError::Io { path, source }),
+        }
+    }
+
+    /// Not to be written.
+    #[cfg(test)]
+    pub(crate) fn broken() -> Self {
+        let path = PathBuf::from(env!("CARGO_MANIFEST_PATH"));
+        Self {
+            file: File::open(&path).expect("a manifest can be read"),
+            path,
+            line: String::new(),
         }
     }
 
@@ -120,7 +137,8 @@ impl Contents {
             if !whole && text.len() < LONGEST_LINE {
                 return Ok(());
             }
-            let index = parse(&text).filter(|index| requests.is_none_or(|all| *index < all));
+            let all = requests.unwrap_or(usize::MAX);
+            let index = parse(&text).filter(|index| *index < all);
             let Some(index) = index else {
                 let found = shown(&text);
                 return Err(Wrong::Line { line, found });

@@ -10,7 +10,7 @@ use crate::stopped::Stopped;
 use crate::tally::Tally;
 use crate::told::Told;
 
-/// What becomes of each try: counted, written down, and whether the run goes on.
+/// What becomes of each try: counted, and whether the run goes on; and what is written down.
 #[derive(Debug)]
 pub(crate) struct Ledger {
     pub(crate) tally: Tally,
@@ -64,7 +64,6 @@ impl Ledger {
         let result = match told.result {
             Ok(value) => {
                 self.tally.try_succeeded(told.latency);
-                self.write_down(index);
                 Ok(value)
             }
             Err(Failed { error, again }) => {
@@ -97,8 +96,9 @@ impl Ledger {
         error
     }
 
-    /// After the first write that fails the file ends with what may be half a line: nothing is added.
-    fn write_down(&mut self, index: usize) {
+    /// A request is done. After the first write that fails the file ends with what may be half a line:
+    /// nothing is added.
+    pub(crate) fn write_down(&mut self, index: usize) {
         let Some(journal) = &mut self.journal else {
             return;
         };
@@ -106,5 +106,22 @@ impl Ledger {
             self.journal = None;
             self.stop(Stopped::Checkpoint(error));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_write_that_fails_stops_the_run_and_is_the_last() {
+        let mut ledger = Ledger::new(false);
+        ledger.journal = Some(Journal::broken());
+        ledger.write_down(3);
+        assert!(ledger.journal.is_none());
+        let Some(Stopped::Checkpoint(error)) = &ledger.stopped else {
+            panic!("it goes on");
+        };
+        assert!(error.to_string().starts_with("cannot use the checkpoint "));
     }
 }

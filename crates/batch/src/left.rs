@@ -3,8 +3,8 @@ use std::fmt;
 /// What a run did not get to the end of. Nothing of it was recorded as done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Those that were begun, ascending: they failed and were to be tried again, or were under way when
-    /// the run was dropped.
+    /// Those that were begun, ascending: they failed and were to be tried again, were under way when the
+    /// run was dropped, or their results were not taken.
     pub begun: Vec<usize>,
     /// None from this index on was begun.
     pub from: usize,
@@ -21,6 +21,11 @@ impl Left {
         let mut begun: Vec<_> = begun.collect();
         begun.sort_unstable();
         Self { begun, from, fresh }
+    }
+
+    /// Whether every request is over.
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.count() == Some(0)
     }
 
     /// How many are left altogether, if the input tells.

@@ -23,8 +23,8 @@
 //!
 //! The input is an iterator or a [stream](Batch::stream), and is asked for a request only when there is
 //! room for it: as many as the limit of a [steered](Batch::steer) layer lets through, and a few more. The
-//! closure sees each answer in the task of its request, and reads its body there. Its results can be
-//! [taken](Each::results) as a stream too, as they end or [in order](Batch::in_order).
+//! closure sees each answer in the task of its request, and reads its body there. What it makes of them can
+//! be taken as a [stream](Results) too, as they end or [in order](Batch::in_order).
 //!
 //! # What is a success
 //!
@@ -52,7 +52,6 @@ mod checkpoint;
 mod clock;
 mod cores;
 mod counts;
-mod each;
 mod ended;
 mod failed;
 mod job;
@@ -82,7 +81,6 @@ pub use batch::Batch;
 pub use checkpoint::{Checkpoint, CheckpointError};
 pub use cores::Cores;
 pub use counts::Counts;
-pub use each::Each;
 pub use ended::Ended;
 pub use failed::{Failed, Finish};
 pub use left::Left;

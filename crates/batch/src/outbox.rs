@@ -1,4 +1,4 @@
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
 
 use crate::ended::Ended;
 
@@ -7,50 +7,71 @@ use crate::ended::Ended;
 pub(crate) struct Outbox<T> {
     /// As the input is; otherwise as they end.
     in_order: bool,
-    /// In input order only: those that were begun and are not over.
-    open: BTreeSet<usize>,
-    ready: BTreeMap<usize, Ended<T>>,
+    /// In input order, also those that were begun and are not over, ascending.
+    places: VecDeque<Place<T>>,
+}
+
+#[derive(Debug)]
+struct Place<T> {
+    index: usize,
+    ended: Option<Ended<T>>,
 }
 
 impl<T> Outbox<T> {
     pub(crate) fn new(in_order: bool) -> Self {
-        Self {
-            in_order,
-            open: BTreeSet::new(),
-            ready: BTreeMap::new(),
-        }
+        let places = VecDeque::new();
+        Self { in_order, places }
     }
 
     /// Below which index requests may be begun, so that no more than `most` are begun and not taken.
     pub(crate) fn until(&self, most: usize) -> usize {
-        if !self.in_order {
-            return usize::MAX;
-        }
-        let ready = self.ready.first_key_value().map(|(index, _)| index);
-        let oldest = self.open.first().into_iter().chain(ready).min();
-        oldest.map_or(usize::MAX, |oldest| oldest.saturating_add(most))
+        let oldest = self.places.front().filter(|_| self.in_order);
+        oldest.map_or(usize::MAX, |oldest| oldest.index.saturating_add(most))
     }
 
+    /// One that is begun again has its place already.
     pub(crate) fn begun(&mut self, index: usize) {
-        if self.in_order {
-            self.open.insert(index);
+        let last = self.places.back();
+        if self.in_order && last.is_none_or(|last| last.index < index) {
+            self.places.push_back(Place { index, ended: None });
         }
     }
 
     pub(crate) fn put(&mut self, ended: Ended<T>) {
-        self.open.remove(&ended.index);
-        self.ready.insert(ended.index, ended);
+        let index = ended.index;
+        if self.in_order {
+            let place = self
+                .places
+                .binary_search_by_key(&index, |place| place.index);
+            let place = place.expect("what was begun has a place");
+            self.places[place].ended = Some(ended);
+        } else {
+            let ended = Some(ended);
+            self.places.push_back(Place { index, ended });
+        }
     }
 
     /// The next one, if nothing may come before it.
     pub(crate) fn take(&mut self) -> Option<Ended<T>> {
-        let first = self.ready.first_entry()?;
-        let next = self.open.first().is_none_or(|open| first.key() < open);
-        next.then(|| first.remove())
+        let ended = self.places.front_mut()?.ended.take()?;
+        self.places.pop_front();
+        Some(ended)
     }
 
-    /// Nothing that is open will end.
+    /// Those that nobody has taken.
+    pub(crate) fn indices(&self) -> impl Iterator<Item = usize> {
+        let ended = self.places.iter().filter(|place| place.ended.is_some());
+        ended.map(|place| place.index)
+    }
+
+    /// From now on as they end.
+    pub(crate) fn in_any_order(&mut self) {
+        self.in_order = false;
+        self.close();
+    }
+
+    /// Nothing that is not over will end.
     pub(crate) fn close(&mut self) {
-        self.open.clear();
+        self.places.retain(|place| place.ended.is_some());
     }
 }

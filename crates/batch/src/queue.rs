@@ -80,9 +80,9 @@ impl<Src: Stream> Queue<Src> {
         Poll::Pending
     }
 
-    /// Whether the input has ended.
-    pub(crate) fn exhausted(&self) -> bool {
-        self.exhausted
+    /// Whether nothing will come unless what is under way fails.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tail.is_empty() && (self.exhausted || self.size() == Some(0))
     }
 
     pub(crate) fn left(&self, under_way: impl Iterator<Item = usize>) -> Left {

@@ -3,7 +3,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
 use crate::clock::now;
@@ -17,12 +17,14 @@ use crate::queue::Queue;
 use crate::settings::{Settings, Until};
 use crate::stopped::Stopped;
 use crate::summary::Summary;
-use crate::tries::Tries;
+use crate::tries::{Cancelled, Tries};
 
-/// The results of a run, each when it is over: a stream of [`Ended`].
+/// Many requests and what is made of their answers, to be [run](Self::run); or, each when it is over, a
+/// stream of [`Ended`].
 ///
-/// It is what drives the run, in whichever task polls it.
-#[must_use = "nothing is sent before it is polled"]
+/// The stream is what drives the run, in whichever task polls it: while nobody does, nothing is begun, and
+/// what is under way goes on. Dropped, it ends what is under way.
+#[must_use = "nothing is sent before it is run"]
 pub struct Results<Src: Stream, T> {
     queue: Queue<Src>,
     tries: Tries<Src::Item, T>,
@@ -30,6 +32,8 @@ pub struct Results<Src: Stream, T> {
     ledger: Ledger,
     settings: Settings<Src::Item>,
     until: Until,
+    /// The one that was taken last, until another is asked for.
+    taken: Option<usize>,
     requests: Option<usize>,
     ticks: Option<Interval>,
     started: Option<Instant>,
@@ -55,19 +59,35 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
             ledger: Ledger::new(settings.stop_at_first_failure),
             settings,
             until,
+            taken: None,
             ticks: None,
             started: None,
             took: None,
         }
     }
 
+    /// Runs to the end, and tells what became of it. Dropped before, it ends what is under way.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime with time enabled, and if the input, the copying of a request, or who is
+    /// told of the progress does.
+    pub async fn run(mut self) -> Summary {
+        // Nobody sees in which order they are taken.
+        self.outbox.in_any_order();
+        while self.next().await.is_some() {}
+        self.into_summary()
+    }
+
     /// What it has come to. What is under way ends, as if it had not been begun.
     pub fn into_summary(mut self) -> Summary {
+        self.write_down();
         if self.took.is_none() {
             self.ledger.stop(Stopped::Dropped);
         }
         let took = self.took.unwrap_or_else(|| self.since_start());
-        let left = self.queue.left(self.tries.indices());
+        let not_taken = self.outbox.indices();
+        let left = self.queue.left(self.tries.indices().chain(not_taken));
         self.ledger.tally.counts.skipped = self.queue.skipped;
         Summary::new(self.ledger.tally, took, self.ledger.stopped, left)
     }
@@ -104,6 +124,18 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
         }
     }
 
+    /// Whoever took a result and comes back is done with it.
+    fn write_down(&mut self) {
+        if let Some(index) = self.taken.take() {
+            self.ledger.write_down(index);
+        }
+    }
+
+    fn give(&mut self, ended: Ended<T>) -> Poll<Option<Ended<T>>> {
+        self.taken = ended.result.is_ok().then_some(ended.index);
+        Poll::Ready(Some(ended))
+    }
+
     fn poll_until(&mut self, context: &mut Context<'_>) {
         let Some(until) = &mut self.until.0 else {
             return;
@@ -132,21 +164,20 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
 
     /// Begins as many as there is room for.
     fn fill(&mut self, context: &mut Context<'_>) {
-        while self.ledger.stopped.is_none() && self.has_room() {
+        if self.ledger.stopped.is_some() || self.queue.is_empty() {
+            return;
+        }
+        let Some(window) = self.settings.window.size() else {
+            self.ledger.stop(Stopped::Closed);
+            return;
+        };
+        while self.tries.len() < window {
             let until = self.outbox.until(self.settings.window.most);
             match self.queue.poll_next(context, until) {
                 Poll::Ready(Some(job)) => self.begin(job),
                 Poll::Ready(None) | Poll::Pending => return,
             }
         }
-    }
-
-    fn has_room(&mut self) -> bool {
-        let Some(window) = self.settings.window.size() else {
-            self.ledger.stop(Stopped::Closed);
-            return false;
-        };
-        self.tries.len() < window
     }
 
     fn begin(&mut self, job: Job<Src::Item>) {
@@ -157,7 +188,7 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
 
     /// With nothing under way, whether anything may still come.
     fn is_over(&self) -> bool {
-        self.ledger.stopped.is_some() || self.queue.exhausted()
+        self.ledger.stopped.is_some() || self.queue.is_empty()
     }
 
     fn finish(&mut self) {
@@ -175,30 +206,32 @@ impl<Src: Stream, T: Send + 'static> Stream for Results<Src, T> {
 
     /// # Panics
     ///
-    /// Outside of a tokio runtime with time enabled, and if the input panics.
+    /// As [`run`](Results::run) does.
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Ended<T>>> {
         let this = &mut *self;
         this.start();
+        this.write_down();
         loop {
             this.poll_until(context);
             this.poll_ticks(context);
             this.fill(context);
             if let Some(ended) = this.outbox.take() {
-                return Poll::Ready(Some(ended));
+                return this.give(ended);
             }
             match this.tries.poll_ended(context) {
-                Poll::Ready(Some((begun, told))) => match this.ledger.end(begun, told) {
+                Poll::Ready(Some(Ok((begun, told)))) => match this.ledger.end(begun, told) {
                     Next::Ended(ended) => this.outbox.put(ended),
                     Next::Again(job) => this.queue.tail.put_back(job),
                 },
+                Poll::Ready(Some(Err(Cancelled))) => this.ledger.stop(Stopped::Shutdown),
                 Poll::Ready(None) if this.is_over() => {
                     // What stands at the tail of a run that was stopped holds nothing back.
                     this.outbox.close();
-                    let last = this.outbox.take();
-                    if last.is_none() {
-                        this.finish();
+                    if let Some(last) = this.outbox.take() {
+                        return this.give(last);
                     }
-                    return Poll::Ready(last);
+                    this.finish();
+                    return Poll::Ready(None);
                 }
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }

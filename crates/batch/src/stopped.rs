@@ -14,6 +14,8 @@ pub enum Stopped {
     FirstFailure,
     /// The checkpoint could not be opened, in which case nothing was sent, or not be written.
     Checkpoint(CheckpointError),
+    /// The runtime shut down under it.
+    Shutdown,
     /// The results were not taken to their end.
     Dropped,
 }
@@ -25,6 +27,7 @@ impl fmt::Display for Stopped {
             Self::Closed => f.write_str("its gate is closed"),
             Self::FirstFailure => f.write_str("stopped at the first failure"),
             Self::Checkpoint(error) => write!(f, "stopped: {error}"),
+            Self::Shutdown => f.write_str("its runtime has shut down"),
             Self::Dropped => f.write_str("not taken to the end"),
         }
     }

@@ -30,7 +30,10 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// What stopped it too late is not told, but for a checkpoint that lacks something.
     pub(crate) fn new(tally: Tally, took: Duration, stopped: Option<Stopped>, left: Left) -> Self {
+        let counts = |stopped: &_| matches!(stopped, Stopped::Checkpoint(_)) || !left.is_nothing();
+        let stopped = stopped.filter(counts);
         Self {
             counts: tally.counts,
             took,

@@ -31,6 +31,10 @@ impl<R> Tail<R> {
         self.jobs.pop_front()
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
+
     pub(crate) fn indices(&self) -> impl Iterator<Item = usize> {
         self.jobs.iter().map(|job| job.index)
     }

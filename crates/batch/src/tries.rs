@@ -15,6 +15,12 @@ pub(crate) struct Tries<R, T> {
     begun: HashMap<Id, Begun<R>>,
 }
 
+/// What became of a try.
+type Over<R, T> = Result<(Begun<R>, Told<T>), Cancelled>;
+
+/// The runtime of a task shuts down: it was dropped where it was.
+pub(crate) struct Cancelled;
+
 /// Has a task send a request: boxed, so that neither the stack nor the closure shows in a type of ours.
 type Begin<R, T> = Box<dyn FnMut(usize, R, &mut JoinSet<Told<T>>) -> Id + Send>;
 
@@ -40,11 +46,8 @@ impl<R, T: Send + 'static> Tries<R, T> {
         self.begun.insert(task, begun);
     }
 
-    /// The next one that ends; `None` if none is under way.
-    pub(crate) fn poll_ended(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<(Begun<R>, Told<T>)>> {
+    /// The next one that ends; `None` if none is under way. One that did not end stays under way.
+    pub(crate) fn poll_ended(&mut self, context: &mut Context<'_>) -> Poll<Option<Over<R, T>>> {
         let Some(joined) = ready!(self.tasks.poll_join_next_with_id(context)) else {
             return Poll::Ready(None);
         };
@@ -52,15 +55,15 @@ impl<R, T: Send + 'static> Tries<R, T> {
             Ok(told) => told,
             Err(error) => {
                 let id = error.id();
-                let panicked = match error.try_into_panic() {
-                    Ok(payload) => Panicked::new(&*payload),
-                    Err(_) => Panicked::new(&"its task was cancelled"),
+                let Ok(payload) = error.try_into_panic() else {
+                    return Poll::Ready(Some(Err(Cancelled)));
                 };
+                let panicked = Panicked::new(&*payload);
                 (id, Told::new(Err(Failed::for_good(panicked))))
             }
         };
         let begun = self.begun.remove(&id).expect("a task for each of them");
-        Poll::Ready(Some((begun, told)))
+        Poll::Ready(Some(Ok((begun, told))))
     }
 
     pub(crate) fn indices(&self) -> impl Iterator<Item = usize> {

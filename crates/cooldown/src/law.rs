@@ -10,7 +10,8 @@ use crate::Wish;
 /// and how fast.
 ///
 /// ```text
-/// pause   the wait that a throttled response or a 5xx asks for; or the reset of a spent quota
+/// pause   the wait that a throttled response or a 5xx asks for; or the reset of a spent quota,
+///         over the limit of requests where a quota fills all the time and the reset is when it is full
 /// limit   min over the quotas of requests of what remains, since all in flight may not be counted yet;
 ///         and of how many there may be at one time
 /// pace    min over those whose window is at most a minute of limit / window,
@@ -91,7 +92,7 @@ impl Law {
             hints.wait()
         } else {
             // What asks for a wait otherwise asks it of this caller: to poll again, to follow.
-            hints.binding().filter(|quota| quota.is_spent())?.reset
+            self.until_more(hints)
         };
         wait.filter(|wait| !wait.is_zero()).map(Wait::Said)
     }
@@ -113,6 +114,21 @@ impl Law {
     /// Whether a success would end a row of those that were throttled without a word.
     pub fn awaits_success(&self) -> bool {
         self.silent > 0
+    }
+
+    /// When a quota that is spent has something again: one that fills all the time has its part for one
+    /// request long before it is whole.
+    fn until_more(&self, hints: &Hints) -> Option<Duration> {
+        let spent = hints.binding().filter(|quota| quota.is_spent())?;
+        let reset = spent.reset?;
+        if !self.profile.fills_evenly() {
+            return Some(reset);
+        }
+        let requests = |quota: &&Quota| quota.unit == Unit::Requests;
+        let limits = hints.quotas.iter().filter(requests);
+        let least = limits.filter_map(|quota| quota.limit).min();
+        let parts = least.map_or(1, |limit| u32::try_from(limit).unwrap_or(u32::MAX));
+        Some(reset / parts.max(1))
     }
 
     fn known(&mut self, quota: &Quota) -> Option<&mut Known> {
@@ -255,6 +271,25 @@ mod tests {
             hear(&mut law, now, 200, &[tokens]),
             Some(Wait::Said(SECOND))
         );
+    }
+
+    #[test]
+    fn what_fills_all_the_time_is_waited_for_until_there_is_enough_for_one_request() {
+        let mut tokens = quota("tokens", 150_000, 0, 60 * SECOND);
+        tokens.unit = Unit::Tokens;
+        let requests = |remaining| quota("requests", 60, remaining, 60 * SECOND);
+        for (profile, status, remaining, waits) in [
+            (Profile::OpenAi, 200, 59, SECOND),
+            (Profile::OpenAi, 200, 0, SECOND),
+            (Profile::Ietf, 200, 59, 60 * SECOND),
+            // It was more than there is.
+            (Profile::OpenAi, 429, 59, 60 * SECOND),
+        ] {
+            let mut law = Law::new(profile);
+            let said = [requests(remaining), tokens.clone()];
+            let wait = hear(&mut law, origin(), status, &said);
+            assert_eq!(wait, Some(Wait::Said(waits)), "{profile:?}, {status}");
+        }
     }
 
     #[test]

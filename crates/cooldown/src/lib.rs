@@ -23,7 +23,7 @@
 //! | a response | what follows |
 //! |---|---|
 //! | is throttled, or a 5xx, and asks for a wait | the door is paused for as long, counted from its reception |
-//! | says that nothing remains of a quota, and when it is reset | the door is paused until then, before any 429 |
+//! | says that nothing remains of a quota, and when it is reset | the door is paused until then, before any 429; where a quota [fills evenly](tidegate_classify::Profile::fills_evenly), until there is enough for one request |
 //! | says what remains of requests | no more than that are in flight until the reset |
 //! | says how many requests there may be at one time | no more than that are in flight |
 //! | says how many requests there may be in a window of at most a minute | they are spaced to that rate |

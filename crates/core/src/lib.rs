@@ -18,6 +18,7 @@ mod error;
 mod keyable;
 mod littles_law;
 mod observer;
+mod observers;
 mod outcome;
 mod pace;
 #[cfg(feature = "serde")]
@@ -37,6 +38,7 @@ pub use error::{BoxError, Error, chain};
 pub use keyable::{Freshness, Keyable};
 pub use littles_law::littles_law;
 pub use observer::Observer;
+pub use observers::Observers;
 pub use outcome::{Cause, Outcome};
 pub use pace::{InvalidPace, Pace, Start, per, per_hour, per_minute, per_second, strict};
 pub use refused::{Refused, RefusedReason};

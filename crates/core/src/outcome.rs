@@ -43,3 +43,15 @@ pub enum Cause {
     /// The connection was refused or reset.
     Connection,
 }
+
+impl Cause {
+    /// In a word, for labels and fields: `throttled`, `unavailable`, `timed_out`, `connection`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Throttled => "throttled",
+            Self::Unavailable => "unavailable",
+            Self::TimedOut => "timed_out",
+            Self::Connection => "connection",
+        }
+    }
+}

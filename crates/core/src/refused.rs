@@ -100,6 +100,21 @@ impl Refused {
     }
 }
 
+impl RefusedReason {
+    /// In a word, for labels and fields: `queue_full`, `wait_too_long`, `waited_too_long`, `paused`,
+    /// `no_room`, `closed`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::QueueFull { .. } => "queue_full",
+            Self::WaitTooLong { .. } => "wait_too_long",
+            Self::WaitedTooLong { .. } => "waited_too_long",
+            Self::Paused { .. } => "paused",
+            Self::NoRoom => "no_room",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "refused by {}", self.by)?;

@@ -51,11 +51,13 @@ pub fn tame(text: &str, most: usize) -> String {
         .collect()
 }
 
-/// Controls, separators of lines, marks that turn the direction, and what XML does not allow.
+/// Controls, separators of lines, marks that turn the direction or are not seen, and what XML does not
+/// allow.
 fn is_wild(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-        || matches!(c, '\u{FFFE}' | '\u{FFFF}')
+        || matches!(c, '\u{61C}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
+        || matches!(c, '\u{2060}'..='\u{206F}' | '\u{FEFF}' | '\u{FFF9}'..='\u{FFFB}')
+        || matches!(c, '\u{FFFE}' | '\u{FFFF}' | '\u{E0000}'..='\u{E007F}')
 }
 
 #[cfg(test)]
@@ -88,6 +90,7 @@ mod tests {
         assert_eq!(tame("a\nb\r\0\u{202E}c\u{2028}d", 20), "a b   c d");
         assert_eq!(tame(&"é".repeat(1_000_000), 5), "éééé…");
         assert_eq!(tame("tide", 4), "tide");
+        assert_eq!(tame("a\u{61c}b\u{200b}c\u{feff}d\u{e0041}", 20), "a b c d ");
         assert_eq!(
             name(&format!("https://{}", "a".repeat(1_000)))
                 .chars()

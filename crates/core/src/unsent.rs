@@ -9,6 +9,7 @@ use std::task::Poll;
 
 thread_local! {
     static WAITS: Cell<bool> = const { Cell::new(false) };
+    static WAITED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// `Poll::Pending`, said by a layer that still has the request in its hands.
@@ -25,6 +26,7 @@ thread_local! {
 #[cold]
 pub fn pending<T>() -> Poll<T> {
     WAITS.set(true);
+    WAITED.set(true);
     Poll::Pending
 }
 
@@ -36,6 +38,16 @@ pub fn watch<T>(poll: impl FnOnce() -> T) -> (T, bool) {
     let outer = WAITS.replace(false);
     let polled = poll();
     (polled, WAITS.replace(outer))
+}
+
+/// The same, whoever watches in between: a retry that has sent one attempt does not pass on that the
+/// next one waits.
+pub fn watch_all<T>(poll: impl FnOnce() -> T) -> (T, bool) {
+    let outer = WAITED.replace(false);
+    let polled = poll();
+    let waited = WAITED.get();
+    WAITED.set(outer || waited);
+    (polled, waited)
 }
 
 /// What `poll` returns, and whether it is [`pending`] in the hands of a layer below: for one that
@@ -75,5 +87,12 @@ mod tests {
             watch(|| ()).1
         });
         assert!(!inner && outer);
+    }
+
+    #[test]
+    fn who_watches_all_hears_a_word_within_another_watch() {
+        let two = || watch_all(|| watch_all(|| watch(pending::<()>)).1);
+        assert_eq!(two(), (true, true));
+        assert_eq!(watch_all(|| ()), ((), false));
     }
 }

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use tidegate_admission::Door;
 use tidegate_classify::Verdict;
-use tidegate_core::{Cause, Change, Controller, Observer, Outcome, Pace, Reason, Sample, Setting};
+use tidegate_core::{
+    Cause, Change, Controller, Observer, Observers, Outcome, Pace, Reason, Sample, Setting,
+};
 
 use crate::patience::Patience;
 use crate::told::{OwnPace, Told};
@@ -21,6 +23,7 @@ pub(crate) struct ControlLoop<L> {
     state: Mutex<State<L>>,
     door: Door,
     watches_starts: AtomicBool,
+    observers: Observers,
 }
 
 #[derive(Debug)]
@@ -29,7 +32,6 @@ struct State<L> {
     patience: Patience,
     frozen: bool,
     shadow: bool,
-    observers: Option<Arc<[Arc<dyn Observer>]>>,
     told: Told,
     own_pace: OwnPace,
     telling: Telling,
@@ -68,7 +70,6 @@ impl<L: Controller> ControlLoop<L> {
             patience: Patience::default(),
             frozen: false,
             shadow: false,
-            observers: None,
             told: Told::nothing(&door),
             own_pace: OwnPace::AsTold,
             telling: Telling::Nobody,
@@ -77,6 +78,7 @@ impl<L: Controller> ControlLoop<L> {
             state: Mutex::new(state),
             door,
             watches_starts,
+            observers: Observers::default(),
         };
         this.tell(this.lock());
         this
@@ -170,9 +172,7 @@ impl<L: Controller> ControlLoop<L> {
 
     pub(crate) fn observe(&self, observer: Arc<dyn Observer>) {
         self.door.observe(Arc::clone(&observer));
-        let mut state = self.lock();
-        let known = state.observers.iter().flat_map(|known| known.iter());
-        state.observers = Some(known.cloned().chain([observer]).collect());
+        self.observers.add(observer);
     }
 
     /// Another pace of the user's: the slower of it and the law's is in force when this returns.
@@ -189,10 +189,10 @@ impl<L: Controller> ControlLoop<L> {
     pub(crate) fn resume(&self) {
         let mut state = self.lock();
         state.frozen = false;
-        let (observers, now) = (state.observers.clone(), now());
+        let now = now();
         let by_hand = self.follow(&mut state, now);
         self.tell(state);
-        tell_observers(observers.as_deref(), now, None, [by_hand.as_ref(), None]);
+        self.tell_observers(now, None, [by_hand.as_ref(), None]);
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
@@ -221,7 +221,6 @@ impl<L: Controller> ControlLoop<L> {
         sample: Option<&Sample>,
         step: impl FnOnce(&mut L) -> Option<Change>,
     ) {
-        let observers = state.observers.clone();
         let by_hand = self.follow(&mut state, now);
         let by_law = step(&mut state.law);
         self.note(&state.law);
@@ -230,7 +229,7 @@ impl<L: Controller> ControlLoop<L> {
             _ => drop(state),
         }
         let changes = [by_hand.as_ref(), by_law.as_ref()];
-        tell_observers(observers.as_deref(), now, sample, changes);
+        self.tell_observers(now, sample, changes);
     }
 
     /// Under the law's lock: whether it has to be locked for the next start.
@@ -283,6 +282,18 @@ impl<L: Controller> ControlLoop<L> {
         mem::forget(teller);
     }
 
+    /// Outside of the lock: they may ask the law.
+    fn tell_observers(&self, now: Instant, sample: Option<&Sample>, changes: [Option<&Change>; 2]) {
+        for observer in self.observers.iter() {
+            if let Some(sample) = sample {
+                observer.on_sample(now, sample);
+            }
+            for change in changes.into_iter().flatten() {
+                observer.on_change(now, change);
+            }
+        }
+    }
+
     /// How many are in flight, one that leaves and one that is not counted included.
     fn in_flight(&self) -> usize {
         self.door.in_flight().max(1)
@@ -293,24 +304,6 @@ impl<L> ControlLoop<L> {
     /// A law that panics poisons it; what it asks for is still what it asks for.
     fn lock(&self) -> MutexGuard<'_, State<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Outside of the lock: they may ask the law.
-fn tell_observers(
-    observers: Option<&[Arc<dyn Observer>]>,
-    now: Instant,
-    sample: Option<&Sample>,
-    changes: [Option<&Change>; 2],
-) {
-    for observer in observers.into_iter().flatten() {
-        sample
-            .into_iter()
-            .for_each(|sample| observer.on_sample(now, sample));
-        changes
-            .into_iter()
-            .flatten()
-            .for_each(|change| observer.on_change(now, change));
     }
 }
 

@@ -1,4 +1,9 @@
-use tidegate_core::{Cause, Outcome, Sample, Setting, Snapshot};
+use std::time::Duration;
+
+use tidegate_core::{Cause, Outcome, RefusedReason, Sample, Setting, Snapshot};
+
+use crate::moves::{NO_LIMIT, whole};
+use crate::refusals::Refusals;
 
 /// The numbers of a stretch of time. All of them saturate.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +18,12 @@ pub(crate) struct Counts {
     in_flight_seen: u32,
     /// The most that were seen to wait, if anybody looked.
     pub(crate) waiting: Option<u32>,
+    /// How many entered that had to wait, and how long any of them or of those refused did.
+    pub(crate) waited: u32,
+    pub(crate) longest_wait: Duration,
+    pub(crate) refusals: Refusals,
+    /// How many were sent again.
+    pub(crate) retries: u32,
     /// At the end of it.
     pub(crate) state: State,
     pub(crate) least_limit: f64,
@@ -29,13 +40,16 @@ pub(crate) struct State {
     pub(crate) limit: f64,
     /// Per second.
     pub(crate) pace: Option<f64>,
+    /// The share of failures that a law aims at.
+    pub(crate) setpoint: Option<f64>,
 }
 
-impl From<&Setting> for State {
-    fn from(setting: &Setting) -> Self {
+impl State {
+    pub(crate) fn new(setting: &Setting, setpoint: Option<f64>) -> Self {
         Self {
             limit: setting.limit,
             pace: setting.pace.map(|pace| pace.rate()),
+            setpoint,
         }
     }
 }
@@ -51,6 +65,10 @@ impl Counts {
             in_flight_sum: 0,
             in_flight_seen: 0,
             waiting: None,
+            waited: 0,
+            longest_wait: Duration::ZERO,
+            refusals: Refusals::default(),
+            retries: 0,
             state,
             least_limit: state.limit,
             greatest_limit: state.limit,
@@ -71,8 +89,25 @@ impl Counts {
     }
 
     pub(crate) fn snapshot(&mut self, snapshot: &Snapshot) {
-        self.in_flight(snapshot.in_flight);
+        let nobody_is_counted = snapshot.limit == usize::MAX;
+        if !nobody_is_counted {
+            self.in_flight(snapshot.in_flight);
+        }
         self.waiting = self.waiting.max(Some(narrow(snapshot.waiting)));
+    }
+
+    pub(crate) fn wait(&mut self, waited: Duration) {
+        self.waited = self.waited.saturating_add(1);
+        self.longest_wait = self.longest_wait.max(waited);
+    }
+
+    pub(crate) fn refusal(&mut self, reason: &RefusedReason, waited: Duration) {
+        self.refusals.count(reason);
+        self.longest_wait = self.longest_wait.max(waited);
+    }
+
+    pub(crate) fn retry(&mut self) {
+        self.retries = self.retries.saturating_add(1);
     }
 
     pub(crate) fn set(&mut self, state: State) {
@@ -89,7 +124,9 @@ impl Counts {
 
     /// With what came right after it.
     pub(crate) fn add(&mut self, later: &Self) {
+        self.refusals.add(&later.refusals);
         *self = Self {
+            refusals: self.refusals,
             successes: self.successes.saturating_add(later.successes),
             overloads: std::array::from_fn(|cause| {
                 self.overloads[cause].saturating_add(later.overloads[cause])
@@ -100,6 +137,9 @@ impl Counts {
             in_flight_sum: self.in_flight_sum.saturating_add(later.in_flight_sum),
             in_flight_seen: self.in_flight_seen.saturating_add(later.in_flight_seen),
             waiting: self.waiting.max(later.waiting),
+            waited: self.waited.saturating_add(later.waited),
+            longest_wait: self.longest_wait.max(later.longest_wait),
+            retries: self.retries.saturating_add(later.retries),
             state: later.state,
             least_limit: self.least_limit.min(later.least_limit),
             greatest_limit: self.greatest_limit.max(later.greatest_limit),
@@ -114,6 +154,16 @@ impl Counts {
 
     pub(crate) fn overloads_by(&self, cause: Cause) -> u64 {
         u64::from(self.overloads[cause as usize])
+    }
+
+    /// Whether anything was heard of answers.
+    pub(crate) fn is_heard(&self) -> bool {
+        self.answered() + u64::from(self.ignored) > 0
+    }
+
+    /// Whether there was a limit at any time.
+    pub(crate) fn is_limited(&self) -> bool {
+        whole(self.least_limit) < NO_LIMIT
     }
 
     /// Those that say something about the service.

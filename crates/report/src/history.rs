@@ -1,137 +1,214 @@
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Change, Reason, Sample, Setting, Snapshot};
+use tidegate_core::{Change, Reason, RefusedReason, Sample, Setting, Snapshot};
 
-use crate::counts::{Counts, State};
-use crate::interval::Interval;
-use crate::moves::{Moves, whole};
-
-/// How many intervals there are at most, 1.5 KB each. A run that is longer than all of them makes
-/// each twice as long, so that a run of any length has at least half as many.
-const MOST: u64 = 400;
-
-/// How long an interval is at first, in nanoseconds.
-const SHORTEST: u64 = 10_000_000;
-
-/// A millisecond.
-const MOMENT: u64 = 1_000_000;
+use crate::counts::State;
+use crate::intervals::Intervals;
+use crate::moves::{Move, Moves, whole};
+use crate::paces::Paces;
+use crate::span::Span;
 
 /// What happened, in bounded memory: intervals of equal length, and changes with their reasons.
 #[derive(Clone, Debug)]
 pub(crate) struct History {
-    /// When the first event came.
-    origin: Option<Instant>,
-    /// When the last one came, in nanoseconds since the origin.
-    last: u64,
-    /// Of each interval, in nanoseconds.
-    length: u64,
-    /// The first `used` are; the others keep their memory for later.
-    intervals: Vec<Interval>,
-    used: usize,
+    intervals: Intervals,
     moves: Moves,
     first_limit: f64,
     /// In force at the end.
     setting: Setting,
-    /// Whether a law has spoken.
+    setpoint: Option<f64>,
+    paces: Paces,
+    /// Whether a law moves it.
     law: bool,
     shadow: bool,
-}
-
-/// Intervals as one, for a view.
-#[derive(Clone, Debug)]
-pub(crate) struct Span {
-    pub(crate) from: Duration,
-    pub(crate) until: Duration,
-    pub(crate) interval: Interval,
-}
-
-impl Span {
-    pub(crate) fn length(&self) -> Duration {
-        self.until.saturating_sub(self.from)
-    }
-
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.interval.counts
-    }
+    /// What the door was seen to have that no law was heard to ask for, and when.
+    unheard: Option<(Instant, Setting)>,
 }
 
 impl Default for History {
     fn default() -> Self {
+        let setting = Setting::limit(1.0);
         Self {
-            origin: None,
-            last: 0,
-            length: SHORTEST,
-            intervals: Vec::new(),
-            used: 0,
+            intervals: Intervals::new(State::new(&setting, None)),
             moves: Moves::default(),
-            first_limit: 1.0,
-            setting: Setting::limit(1.0),
+            first_limit: setting.limit,
+            setting,
+            setpoint: None,
+            paces: Paces::default(),
             law: false,
             shadow: false,
+            unheard: None,
         }
     }
 }
 
+/// What is heard. Each answers whether a new interval has begun.
 impl History {
-    /// How it stands before the first event.
-    pub(crate) fn begin(&mut self, snapshot: &Snapshot) {
-        self.setting = seen(snapshot);
-        self.first_limit = self.setting.limit;
-        self.shadow = snapshot.shadow;
-    }
-
-    /// Answers whether a new interval has begun.
     pub(crate) fn sample(&mut self, now: Instant, sample: &Sample) -> bool {
         self.law = true;
-        let used = self.used;
-        let index = self.index(now);
-        self.intervals[index].sample(sample);
-        self.used > used
+        let (interval, new) = self.intervals.at(now);
+        interval.sample(sample);
+        new
     }
 
-    pub(crate) fn change(&mut self, now: Instant, change: &Change) {
+    pub(crate) fn change(&mut self, now: Instant, change: &Change) -> bool {
+        let (_, new) = self.intervals.at(now);
         self.law = true;
+        self.unheard = None;
         if self.moves.is_empty() {
             self.began(change.from.limit);
         }
-        let pace = if change.from.pace == change.to.pace {
-            // A pace that is there is the user's.
-            self.setting.pace
-        } else {
-            change.to.pace
+        let mut change = *change;
+        [change.from.pace, change.to.pace] = self.paces.ask(&change);
+        self.push(now, change);
+        let pause_until = change.to.pause_until.max(self.setting.pause_until);
+        self.setting = Setting {
+            pause_until,
+            ..change.to
         };
-        self.push(now, *change);
-        self.set(now, Setting { pace, ..change.to });
+        self.set(now);
+        new
     }
 
-    /// What was seen at a door. Where no law moves it, what differs was moved by hand.
-    pub(crate) fn look(&mut self, now: Instant, snapshot: &Snapshot) {
-        let index = self.index(now);
-        self.intervals[index].snapshot(snapshot);
+    pub(crate) fn wait(&mut self, now: Instant, waited: Duration) -> bool {
+        let (interval, new) = self.intervals.at(now);
+        interval.counts.wait(waited);
+        new
+    }
+
+    pub(crate) fn refusal(&mut self, now: Instant, why: &RefusedReason, waited: Duration) -> bool {
+        let (interval, new) = self.intervals.at(now);
+        interval.counts.refusal(why, waited);
+        new
+    }
+
+    pub(crate) fn retry(&mut self, now: Instant) -> bool {
+        let (interval, new) = self.intervals.at(now);
+        interval.counts.retry();
+        new
+    }
+}
+
+/// How it stands.
+impl History {
+    /// Before the first event.
+    pub(crate) fn begin(&mut self, snapshot: &Snapshot) {
+        self.setting = seen(snapshot);
+        self.setpoint = snapshot.setpoint;
+        self.first_limit = self.setting.limit;
+        self.paces = Paces::seen(snapshot.pace);
+        self.law = snapshot.learns;
         self.shadow = snapshot.shadow;
-        let from = self.setting;
-        let mut to = seen(snapshot);
-        to.pause_until = to.pause_until.max(from.pause_until);
-        let follows = self.law && !snapshot.frozen || snapshot.shadow;
-        if follows || whole(from.limit) == whole(to.limit) {
-            to.limit = from.limit;
-        }
-        let by_hand = !self.law || whole(from.limit) != whole(to.limit);
-        if by_hand && from != to {
-            let reason = Reason::Manual;
-            self.push(now, Change { from, to, reason });
-        }
-        self.set(now, to);
+        let state = State::new(&self.setting, self.setpoint);
+        self.intervals = Intervals::new(state);
     }
 
+    /// What was seen at a door. What differs and was not heard of was moved by hand, or, where a gate
+    /// without a law attends to them, by hints of the service.
+    pub(crate) fn look(&mut self, now: Instant, snapshot: &Snapshot) {
+        self.intervals.at(now).0.snapshot(snapshot);
+        self.law |= snapshot.learns;
+        self.shadow = snapshot.shadow;
+        if let Some((since, there)) = self.unheard.take() {
+            self.by_hand(since, there);
+        }
+        let there = self.differing(snapshot);
+        let may_be_told = self.law && whole(there.limit) == whole(self.setting.limit);
+        if there != self.setting && may_be_told {
+            // A law moves the door before it says so: whether it did is known when one looks again.
+            self.unheard = Some((now, there));
+        } else if there != self.setting {
+            self.by_hand(now, there);
+        }
+        self.aim(now, snapshot.setpoint);
+        self.set(now);
+    }
+
+    /// The setting, with what a door has otherwise and no law is followed in.
+    fn differing(&self, snapshot: &Snapshot) -> Setting {
+        let (known, mut there) = (self.setting, seen(snapshot));
+        if snapshot.shadow {
+            return known;
+        }
+        let follows = self.law && !snapshot.frozen;
+        if follows || whole(known.limit) == whole(there.limit) {
+            there.limit = known.limit;
+        }
+        there.pause_until = there.pause_until.max(known.pause_until);
+        there
+    }
+
+    fn by_hand(&mut self, at: Instant, to: Setting) {
+        let from = self.setting;
+        let reason = if whole(from.limit) == whole(to.limit) {
+            Reason::Other("by hand, or as the service asked")
+        } else {
+            Reason::Manual
+        };
+        self.paces.move_to(to.pace);
+        self.push(at, Change { from, to, reason });
+        self.setting = to;
+        let pause = to.pause_until.filter(|_| to.pause_until > from.pause_until);
+        pause
+            .into_iter()
+            .for_each(|until| self.intervals.pause(at, until));
+    }
+
+    /// What share of failures the law aims at.
+    fn aim(&mut self, now: Instant, setpoint: Option<f64>) {
+        if let (Some(from), Some(to)) = (self.setpoint, setpoint)
+            && setpoint != self.setpoint
+        {
+            let at = self.intervals.since(now);
+            self.moves
+                .push(Move::aim(at, self.setting, from as f32, to as f32));
+        }
+        self.setpoint = setpoint;
+    }
+
+    /// Before the first change the limit was this one, to a fraction.
+    fn began(&mut self, limit: f64) {
+        self.first_limit = limit;
+        self.setting.limit = limit;
+        self.intervals.began(limit);
+    }
+
+    /// What holds from now on.
+    fn set(&mut self, now: Instant) {
+        let state = State::new(&self.setting, self.setpoint);
+        self.intervals.set(now, state, self.setting.pause_until);
+    }
+
+    fn push(&mut self, now: Instant, change: Change) {
+        let at = self.intervals.since(now);
+        let pause = change.to.pause_until;
+        let pause = pause.map_or(Duration::ZERO, |until| until.saturating_duration_since(now));
+        self.moves.push(Move::new(at, change).pausing(pause));
+        let changes = &mut self.intervals.at(now).0.counts.changes;
+        *changes = changes.saturating_add(1);
+    }
+}
+
+/// What a view shows.
+impl History {
     /// When the last event came, since the first one.
     pub(crate) fn elapsed(&self) -> Duration {
-        Duration::from_nanos(self.last)
+        self.intervals.elapsed()
     }
 
     /// How long an interval is.
     pub(crate) fn length(&self) -> Duration {
-        Duration::from_nanos(self.length)
+        self.intervals.length()
+    }
+
+    /// All intervals as stretches of `width`, which is at least as long as one.
+    pub(crate) fn spans(&self, width: Duration) -> Vec<Span> {
+        self.intervals.spans(width)
+    }
+
+    /// All of it as one stretch, if anything was heard.
+    pub(crate) fn whole(&self) -> Option<Span> {
+        self.spans(Duration::MAX).pop()
     }
 
     pub(crate) fn first_limit(&self) -> f64 {
@@ -146,103 +223,6 @@ impl History {
     pub(crate) fn is_shadow(&self) -> bool {
         self.shadow
     }
-
-    /// All intervals as stretches of `width`, which is at least as long as one. An interval is in the
-    /// stretch that it begins in.
-    pub(crate) fn spans(&self, width: Duration) -> Vec<Span> {
-        let width = width.max(self.length()).as_nanos() as u64;
-        let mut spans: Vec<Span> = Vec::new();
-        for (index, interval) in (0..).zip(&self.intervals[..self.used]) {
-            let from = index * self.length / width * width;
-            match spans.last_mut() {
-                Some(last) if last.from.as_nanos() as u64 == from => last.interval.add(interval),
-                _ => spans.push(Span {
-                    from: Duration::from_nanos(from),
-                    // A run of one moment is not without length.
-                    until: Duration::from_nanos((from + width).min(self.last.max(MOMENT))),
-                    interval: interval.clone(),
-                }),
-            }
-        }
-        spans
-    }
-
-    /// Before the first change the limit was this one, to a fraction.
-    fn began(&mut self, limit: f64) {
-        self.first_limit = limit;
-        self.setting.limit = limit;
-        let intervals = self.intervals[..self.used].iter_mut();
-        intervals.for_each(|interval| interval.counts.began(limit));
-    }
-
-    /// The setting from now on.
-    fn set(&mut self, now: Instant, setting: Setting) {
-        self.setting = setting;
-        if let Some(last) = self.intervals[..self.used].last_mut() {
-            last.counts.set(State::from(&setting));
-            last.counts.paused |= setting.pause_until > Some(now);
-        }
-    }
-
-    fn push(&mut self, now: Instant, change: Change) {
-        let at = Duration::from_nanos(self.since(now));
-        self.moves.push(at, change);
-        let index = self.index(now);
-        let changes = &mut self.intervals[index].counts.changes;
-        *changes = changes.saturating_add(1);
-    }
-
-    /// Nanoseconds since the origin; what came before the first event came with it.
-    fn since(&mut self, now: Instant) -> u64 {
-        let origin = *self.origin.get_or_insert(now);
-        let since = now.saturating_duration_since(origin);
-        // Enough for 584 years, and without a division of 128 bits.
-        since.as_secs() * 1_000_000_000 + u64::from(since.subsec_nanos())
-    }
-
-    /// Of the interval of that moment, which is there then.
-    fn index(&mut self, now: Instant) -> usize {
-        let since = self.since(now);
-        self.last = self.last.max(since);
-        // Mostly it is the last one.
-        let begin = (self.used as u64).wrapping_sub(1).wrapping_mul(self.length);
-        if self.used > 0 && since.wrapping_sub(begin) < self.length {
-            return self.used - 1;
-        }
-        while since / self.length >= MOST {
-            self.halve();
-        }
-        let index = (since / self.length) as usize;
-        while self.used <= index {
-            self.open();
-        }
-        index
-    }
-
-    fn open(&mut self) {
-        let state = State::from(&self.setting);
-        match self.intervals.get_mut(self.used) {
-            Some(interval) => interval.clear(state),
-            None => self.intervals.push(Interval::new(state)),
-        }
-        let begins = Duration::from_nanos(self.used as u64 * self.length);
-        let begins = self.origin.map(|origin| origin + begins);
-        self.intervals[self.used].counts.paused = self.setting.pause_until > begins;
-        self.used += 1;
-    }
-
-    /// Two neighbours become one.
-    fn halve(&mut self) {
-        for (to, from) in (0..self.used).step_by(2).enumerate() {
-            self.intervals.swap(to, from);
-            if from + 1 < self.used {
-                let (before, after) = self.intervals.split_at_mut(from + 1);
-                before[to].add(&after[0]);
-            }
-        }
-        self.used = self.used.div_ceil(2);
-        self.length *= 2;
-    }
 }
 
 fn seen(snapshot: &Snapshot) -> Setting {
@@ -256,7 +236,8 @@ fn seen(snapshot: &Snapshot) -> Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidegate_core::{Outcome, per_second};
+    use crate::moves::Event;
+    use tidegate_core::{Outcome, Pace, per_second};
 
     #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
     fn origin() -> Instant {
@@ -283,50 +264,6 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_any_length_has_no_more_than_400_intervals_and_loses_no_answer() {
-        let (mut history, origin) = (History::default(), origin());
-        for answer in 0..100_000 {
-            let now = origin + Duration::from_millis(answer * answer / 1_000);
-            history.sample(now, &success(now));
-            assert!(history.used as u64 <= MOST);
-        }
-        assert_eq!(history.elapsed(), Duration::from_millis(9_999_800));
-        assert_eq!(history.length(), Duration::from_millis(10 << 12));
-        assert_eq!(history.used, 245);
-        let run = history.spans(Duration::MAX).pop().unwrap();
-        assert_eq!(run.counts().successes, 100_000);
-        assert_eq!(run.interval.latency(0.5), run.interval.latency(1.0));
-    }
-
-    #[test]
-    fn intervals_that_were_used_before_begin_empty() {
-        let (mut history, origin) = (History::default(), origin());
-        for answer in 0..=400 {
-            let now = origin + Duration::from_millis(10 * answer);
-            history.sample(now, &success(now));
-        }
-        let counts: Vec<u32> = history
-            .spans(Duration::ZERO)
-            .iter()
-            .map(|span| span.counts().successes)
-            .collect();
-        assert_eq!(counts, [[2; 200].as_slice(), &[1]].concat());
-    }
-
-    #[test]
-    fn an_answer_that_comes_late_counts_where_it_belongs() {
-        let (mut history, origin) = (History::default(), origin());
-        for millis in [0, 25, 5] {
-            let now = origin + Duration::from_millis(millis);
-            history.sample(now, &success(now));
-        }
-        let spans = history.spans(Duration::ZERO);
-        let counts = [0, 1, 2].map(|index| spans[index].counts().successes);
-        assert_eq!(counts, [2, 0, 1]);
-        assert_eq!(history.elapsed(), Duration::from_millis(25));
-    }
-
-    #[test]
     fn a_limit_holds_until_it_moves_and_was_there_before_the_first_move() {
         let (mut history, origin) = (History::default(), origin());
         history.sample(origin, &success(origin));
@@ -334,7 +271,10 @@ mod tests {
         let spans = history.spans(Duration::ZERO);
         let states = [0, 1, 2, 3].map(|index| spans[index].counts().state);
         let limits = [8.5, 8.5, 8.5, 4.25];
-        assert_eq!(states, limits.map(|limit| State { limit, pace: None }));
+        assert_eq!(
+            states,
+            limits.map(|limit| State::new(&Setting::limit(limit), None))
+        );
         let last = spans[3].counts();
         assert_eq!((last.least_limit, last.greatest_limit), (4.25, 8.5));
         assert_eq!(last.changes, 1);
@@ -375,7 +315,7 @@ mod tests {
         let spans = history.spans(Duration::ZERO);
         assert_eq!(spans[0].counts().waiting, Some(0));
         assert_eq!(spans[1].counts().waiting, Some(7));
-        assert_eq!(spans[1].counts().state, State::from(&seen(&snapshot)));
+        assert_eq!(spans[1].counts().state, State::new(&seen(&snapshot), None));
     }
 
     #[test]
@@ -404,5 +344,107 @@ mod tests {
         history.begin(&snapshot);
         history.change(origin, &change(8.0, 9.0));
         assert_eq!(history.setting.pace, Some(per_second(50.0)));
+    }
+
+    /// As a law's door, with that pace and pause.
+    fn learning(pace: Option<Pace>, pause_until: Option<Instant>) -> Snapshot {
+        let mut snapshot = Snapshot::new(8);
+        snapshot.learns = true;
+        (snapshot.pace, snapshot.pause_until) = (pace, pause_until);
+        snapshot
+    }
+
+    fn kept(history: &History) -> Vec<Move> {
+        history.moves().iter().copied().collect()
+    }
+
+    #[test]
+    fn what_a_law_does_before_it_says_so_is_not_taken_for_done_by_hand() {
+        let (mut history, origin) = (History::default(), origin());
+        history.begin(&learning(None, None));
+        let until = origin + Duration::from_secs(1);
+        history.look(origin, &learning(Some(per_second(50.0)), Some(until)));
+        let mut told = change(8.0, 8.0);
+        (told.to.pace, told.to.pause_until) = (Some(per_second(50.0)), Some(until));
+        history.change(origin, &told);
+        history.look(until, &learning(Some(per_second(50.0)), None));
+        let moves = kept(&history);
+        assert_eq!(moves.len(), 1);
+        assert_eq!(moves[0].change.reason, Reason::Starting);
+        let pause = Duration::from_secs(1);
+        assert_eq!(moves[0].event, Some(Event::Pause(pause)));
+    }
+
+    #[test]
+    fn a_pause_that_no_law_spoke_of_counts_from_when_it_was_seen_though_it_is_over() {
+        let (mut history, origin) = (History::default(), origin());
+        history.begin(&learning(None, None));
+        let at = |millis| origin + Duration::from_millis(millis);
+        history.look(origin, &learning(None, None));
+        history.look(at(15), &learning(None, Some(at(35))));
+        history.look(at(55), &learning(None, None));
+        let [pause] = kept(&history)[..] else {
+            panic!("one move");
+        };
+        let long = Duration::from_millis(20);
+        assert_eq!(pause.at, Duration::from_millis(15));
+        assert_eq!(pause.event, Some(Event::Pause(long)));
+        let spans = history.spans(Duration::ZERO);
+        let paused = [0, 1, 2, 3, 4, 5].map(|index| spans[index].counts().paused);
+        assert_eq!(paused, [false, true, true, true, false, false]);
+    }
+
+    #[test]
+    fn a_pace_of_the_users_below_the_laws_stays_in_force_and_is_not_moved_by_hand() {
+        let (mut history, origin) = (History::default(), origin());
+        let own = Some(per_second(50.0));
+        history.begin(&learning(own, None));
+        let mut found = change(8.0, 8.0);
+        found.to.pace = Some(per_second(80.0));
+        history.change(origin, &found);
+        for second in 0..3 {
+            history.look(origin + Duration::from_secs(second), &learning(own, None));
+        }
+        assert_eq!(history.setting.pace, own);
+        assert!(kept(&history).iter().all(|it| !it.is_visible()));
+    }
+
+    #[test]
+    fn a_setpoint_that_is_seen_moved_is_a_move_and_holds_from_then_on() {
+        let (mut history, origin) = (History::default(), origin());
+        let mut snapshot = learning(None, None);
+        snapshot.setpoint = Some(0.05);
+        history.begin(&snapshot);
+        history.look(origin, &snapshot);
+        snapshot.setpoint = Some(0.02);
+        history.look(origin + Duration::from_millis(10), &snapshot);
+        let [aim] = kept(&history)[..] else {
+            panic!("one move");
+        };
+        assert_eq!(aim.event, Some(Event::Aim(0.05, 0.02)));
+        assert!(aim.is_visible());
+        let spans = history.spans(Duration::ZERO);
+        let setpoints = [0, 1].map(|index| spans[index].counts().state.setpoint);
+        assert_eq!(setpoints, [Some(0.05), Some(0.02)]);
+    }
+
+    #[test]
+    fn who_waits_and_who_is_refused_counts_where_it_was_heard() {
+        let (mut history, origin) = (History::default(), origin());
+        let at = |millis| origin + Duration::from_millis(millis);
+        assert!(history.wait(at(0), Duration::from_millis(7)));
+        assert!(!history.wait(at(1), Duration::from_millis(3)));
+        let full = RefusedReason::QueueFull { max_queue: 4 };
+        assert!(history.refusal(at(12), &full, Duration::ZERO));
+        assert!(!history.refusal(at(13), &RefusedReason::Closed, Duration::from_millis(9)));
+        assert!(history.retry(at(20)));
+        let run = history.whole().unwrap();
+        let counts = run.counts();
+        assert_eq!((counts.waited, counts.retries), (2, 1));
+        assert_eq!(counts.longest_wait, Duration::from_millis(9));
+        assert_eq!(counts.refusals.to_string(), "1 queue full, 1 closed");
+        let spans = history.spans(Duration::ZERO);
+        let refused = [0, 1, 2].map(|index| spans[index].counts().refusals.total());
+        assert_eq!(refused, [0, 2, 0]);
     }
 }

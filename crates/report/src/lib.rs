@@ -1,8 +1,8 @@
 //! What a limit did during a run, and why.
 //!
-//! A [`Report`] hears every answer and every change of a law. It keeps them in bounded memory, however
-//! long the run, and shows them as a [table](Report::table), a [picture](Report::svg) and a
-//! [page](Report::html).
+//! A [`Report`] hears every answer and every change of a law, every wait and every refusal at a door.
+//! It keeps them in bounded memory, however long the run, and shows them as a [table](Report::table), a
+//! [picture](Report::svg) and a [page](Report::html).
 //!
 //! ```
 //! use std::time::{Duration, Instant};
@@ -43,12 +43,16 @@
 mod counts;
 mod history;
 mod interval;
+mod intervals;
 mod moves;
+mod paces;
 mod page;
 mod picture;
 mod recorder;
+mod refusals;
 mod report;
 mod runs;
+mod span;
 mod table;
 mod text;
 mod time;

@@ -1,7 +1,7 @@
 use std::mem;
 use std::time::Duration;
 
-use tidegate_core::{Change, Setting};
+use tidegate_core::{Change, Reason, Setting};
 
 use crate::runs::runs;
 
@@ -14,6 +14,9 @@ const PARTS: u128 = 64;
 /// What a pause weighs.
 const PAUSE: f64 = 0.4;
 
+/// What another setpoint weighs: an operator wants to see what came of it.
+const AIM: f64 = 1.0;
+
 /// One change, or several of the same kind in a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Move {
@@ -21,10 +24,20 @@ pub(crate) struct Move {
     pub(crate) at: Duration,
     /// From where the first began to where the last ended, and why the largest came.
     pub(crate) change: Change,
+    pub(crate) event: Option<Event>,
     /// How many changes it stands for.
     pub(crate) steps: u32,
     /// How much the largest of them matters.
     weight: f64,
+}
+
+/// What a change does not say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Event {
+    /// How long the pause is.
+    Pause(Duration),
+    /// From which share of failures to which.
+    Aim(f32, f32),
 }
 
 impl Move {
@@ -32,20 +45,54 @@ impl Move {
         Self {
             at,
             change,
+            event: None,
             steps: 1,
             weight: weight(&change),
         }
     }
 
+    /// Of the share of failures that a law aims at; nothing else moves.
+    pub(crate) fn aim(at: Duration, there: Setting, from: f32, to: f32) -> Self {
+        let change = Change {
+            from: there,
+            to: there,
+            reason: Reason::Manual,
+        };
+        Self {
+            event: Some(Event::Aim(from, to)),
+            weight: AIM,
+            ..Self::new(at, change)
+        }
+    }
+
+    /// With how long its pause is, if it is one.
+    pub(crate) fn pausing(self, pause: Duration) -> Self {
+        let pause = Some(pause).filter(|pause| self.pauses() && !pause.is_zero());
+        Self {
+            event: pause.map(Event::Pause),
+            ..self
+        }
+    }
+
     /// How much it matters: by how many powers of 2 the limit or the pace moved; a pause as much as a
-    /// third more or less.
+    /// third more or less, another setpoint as much as twice or half.
     pub(crate) fn weight(&self) -> f64 {
         self.weight.max(weight(&self.change))
     }
 
     /// Whether a program that uses whole limits would see it.
     pub(crate) fn is_visible(&self) -> bool {
-        self.limits() || self.paces() || self.pauses()
+        self.limits() || self.paces() || self.is_event()
+    }
+
+    /// Whether it is shown alone: a pause, or another setpoint.
+    pub(crate) fn is_event(&self) -> bool {
+        self.pauses() || self.aims()
+    }
+
+    /// Whether it is another setpoint.
+    pub(crate) fn aims(&self) -> bool {
+        matches!(self.event, Some(Event::Aim(..)))
     }
 
     pub(crate) fn limits(&self) -> bool {
@@ -72,12 +119,12 @@ impl Move {
         ratio(&self.change)
     }
 
-    /// As one with a `later` one of the same kind that begins where it ends, if neither is a pause.
+    /// As one with a `later` one of the same kind that begins where it ends, if neither is shown alone.
     pub(crate) fn followed_by(&self, later: &Self) -> Option<Self> {
         let kind = |it: &Self| (it.direction(), mem::discriminant(&it.change.reason));
         let place = |it: &Setting| (whole(it.limit), it.pace);
         let goes_on = place(&self.change.to) == place(&later.change.from);
-        let same = kind(self) == kind(later) && !self.pauses() && !later.pauses();
+        let same = kind(self) == kind(later) && !self.is_event() && !later.is_event();
         (goes_on && same).then(|| {
             let most = if later.weight > self.weight {
                 later
@@ -92,7 +139,7 @@ impl Move {
                     reason: most.change.reason,
                 },
                 steps: self.steps.saturating_add(later.steps),
-                weight: most.weight,
+                ..*most
             }
         })
     }
@@ -138,12 +185,12 @@ pub(crate) struct Moves {
 }
 
 impl Moves {
-    pub(crate) fn push(&mut self, at: Duration, change: Change) {
+    pub(crate) fn push(&mut self, it: Move) {
         if self.kept.len() == MOST {
             self.halve();
         }
-        let place = self.kept.partition_point(|kept| kept.at <= at);
-        self.kept.insert(place, Move::new(at, change));
+        let place = self.kept.partition_point(|kept| kept.at <= it.at);
+        self.kept.insert(place, it);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -196,7 +243,6 @@ fn weightiest(moves: &[Move], most: usize) -> (Vec<Move>, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tidegate_core::Reason;
 
     fn step(from: f64, to: f64, reason: Reason) -> Change {
         Change {
@@ -217,7 +263,7 @@ mod tests {
                 turn if turn % 2 == 0 => step(32.0, 33.0, Reason::Starting),
                 _ => step(33.0, 32.0, Reason::Manual),
             };
-            moves.push(at, change);
+            moves.push(Move::new(at, change));
         }
         assert!(moves.iter().count() <= MOST);
         let heavy: Vec<u128> = moves
@@ -238,7 +284,7 @@ mod tests {
         for turn in 0..1_000_u32 {
             let from = f64::from(turn + 1);
             let change = step(from, from + 1.0, Reason::Starting);
-            moves.push(Duration::from_millis(turn.into()), change);
+            moves.push(Move::new(Duration::from_millis(turn.into()), change));
         }
         assert_eq!(moves.left_out(), 0);
         let whole: Vec<Move> = runs(moves.iter(), u32::MAX);
@@ -252,7 +298,7 @@ mod tests {
         let mut moves = Moves::default();
         for millis in [5, 9, 7] {
             let at = Duration::from_millis(millis);
-            moves.push(at, step(1.0, 2.0, Reason::Starting));
+            moves.push(Move::new(at, step(1.0, 2.0, Reason::Starting)));
         }
         let order: Vec<u128> = moves.iter().map(|it| it.at.as_millis()).collect();
         assert_eq!(order, [5, 7, 9]);

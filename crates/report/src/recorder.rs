@@ -1,8 +1,8 @@
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tidegate_core::{Change, Observer, Sample, Steer};
+use tidegate_core::{Change, Observer, Refused, Sample, Steer};
 
 use crate::history::History;
 
@@ -32,6 +32,13 @@ impl Recorder {
         self.history().look(now, &snapshot);
     }
 
+    /// At the beginning of an interval.
+    fn look_if(&self, new: bool, now: Instant) {
+        if new {
+            self.look(now);
+        }
+    }
+
     pub(crate) fn history(&self) -> MutexGuard<'_, History> {
         self.history.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -40,13 +47,27 @@ impl Recorder {
 impl Observer for Recorder {
     fn on_sample(&self, now: Instant, sample: &Sample) {
         let new = self.history().sample(now, sample);
-        if new {
-            self.look(now);
-        }
+        self.look_if(new, now);
     }
 
     fn on_change(&self, now: Instant, change: &Change) {
-        self.history().change(now, change);
+        let new = self.history().change(now, change);
+        self.look_if(new, now);
+    }
+
+    fn on_wait(&self, now: Instant, waited: Duration) {
+        let new = self.history().wait(now, waited);
+        self.look_if(new, now);
+    }
+
+    fn on_refused(&self, now: Instant, refused: &Refused, waited: Duration) {
+        let new = self.history().refusal(now, &refused.reason, waited);
+        self.look_if(new, now);
+    }
+
+    fn on_retry(&self, now: Instant, _attempt: u32, _after: Duration) {
+        let new = self.history().retry(now);
+        self.look_if(new, now);
     }
 }
 

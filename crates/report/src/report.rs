@@ -1,8 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use tidegate_core::{Change, Observer, Sample, Steer, text};
+use tidegate_core::{Change, Observer, Refused, Sample, Steer, text};
 
 use crate::history::History;
 use crate::picture::{self, Shape};
@@ -17,7 +17,8 @@ use crate::{page, table};
 /// then those that matter least go, which the views say.
 ///
 /// Latencies are those of successes, told apart to 3 %, from a microsecond to a minute; what is outside
-/// counts as the nearest. A limit of a million or more is no limit.
+/// counts as the nearest. A limit of a million or more is no limit. Refusals are counted by why, and not
+/// by key.
 ///
 /// A clone is the same report. When the last one is dropped, a layer that it was attached to still
 /// writes to it, and frees it when it goes itself.
@@ -38,11 +39,12 @@ impl Report {
         }
     }
 
-    /// Hears what the layer of this handle hears and does, from now on, and once in each interval
-    /// looks how it stands.
+    /// Hears what the layer of this handle hears and does, from now on, and looks how it stands
+    /// whenever an event begins a new interval.
     ///
-    /// Without a law, as with a gate, there is nothing to hear: it knows what it sees when you
-    /// [`look`](Self::look).
+    /// With a law it hears every answer and every change. Of a gate or a rate without one it hears who
+    /// had to wait and who was refused, and sees limit, pace, pause and how many are inside, but no
+    /// answers: nobody tells it what they mean. While nothing is heard, [`look`](Self::look).
     pub fn attach(handle: &(impl Steer + Clone + 'static)) -> Self {
         Self::attach_shared(Arc::new(handle.clone()))
     }
@@ -70,19 +72,20 @@ impl Report {
         Self { title, ..self }
     }
 
-    /// Looks how what it is attached to stands: limit, in flight, waiting, pace, pause.
+    /// Looks how what it is attached to stands: limit, in flight, waiting, pace, pause, setpoint.
     ///
-    /// With a law it looks by itself whenever an answer opens a new interval. Where nothing is heard,
-    /// as with a gate or while nothing is answered, whoever drives the run looks from time to time,
-    /// such as 10 times a second; a limit that it finds moved is written down as moved by hand.
-    /// Attached to nothing, it does nothing.
+    /// It looks by itself whenever something that it hears begins a new interval. Where little is
+    /// heard, as at a gate with room for all or during a pause, whoever drives the run looks from time
+    /// to time, such as 10 times a second. What it finds moved that nobody spoke of is written down as
+    /// moved by hand, at that moment; with a law, a pace or a pause is when it looks again, since a law
+    /// moves a door before it says so. Attached to nothing, it does nothing.
     pub fn look(&self, now: Instant) {
         self.recorder.look(now);
     }
 
     /// The run as a text of at most 100 columns: a summary, then one row for each stretch of time
-    /// with its limit, its answers, the share that failed, and each move of the limit with its
-    /// reason.
+    /// with its limit or pace, its answers, the share that failed, how many were refused, and each move
+    /// with its reason. Where no answer is heard of, how many waited and how long at most.
     ///
     /// About 25 stretches of equal length. Moves of one kind in a row are one, with how many they are; a
     /// stretch with more than two such shows between which limits it swung, how often it moved, and the
@@ -92,7 +95,7 @@ impl Report {
     }
 
     /// The run as one SVG: limit and in flight, answers per second, the share that failed, latency,
-    /// and whether anybody waits, over time; the ten moves that matter most are numbered, with their
+    /// and, if there were any, waits, refusals and pauses, over time; the ten moves that matter most are numbered, with their
     /// reasons below. It adapts to a dark surrounding and loads nothing.
     pub fn svg(&self) -> String {
         let shape = Shape {
@@ -128,7 +131,8 @@ impl Default for Report {
     }
 }
 
-/// For those who step a law themselves. A report that is attached hears from its layer.
+/// For those who step a law themselves, and for a retry layer, whose attempts it counts. A report that
+/// is attached hears from its layer.
 impl Observer for Report {
     fn on_sample(&self, now: Instant, sample: &Sample) {
         self.recorder.on_sample(now, sample);
@@ -136,6 +140,18 @@ impl Observer for Report {
 
     fn on_change(&self, now: Instant, change: &Change) {
         self.recorder.on_change(now, change);
+    }
+
+    fn on_wait(&self, now: Instant, waited: Duration) {
+        self.recorder.on_wait(now, waited);
+    }
+
+    fn on_refused(&self, now: Instant, refused: &Refused, waited: Duration) {
+        self.recorder.on_refused(now, refused, waited);
+    }
+
+    fn on_retry(&self, now: Instant, attempt: u32, after: Duration) {
+        self.recorder.on_retry(now, attempt, after);
     }
 }
 

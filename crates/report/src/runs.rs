@@ -25,6 +25,7 @@ pub(crate) fn without_probes<'a>(moves: impl IntoIterator<Item = &'a Move>) -> V
     let mut probe: Option<Move> = None;
     for next in moves {
         match (next.change.reason, probe) {
+            _ if next.aims() => whole.push(*next),
             (Reason::Probing, None) => probe = Some(*next),
             // Deeper.
             (Reason::Probing, Some(_)) => {}

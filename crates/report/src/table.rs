@@ -1,8 +1,11 @@
 use std::fmt::Write;
+use std::time::Duration;
 
-use crate::history::{History, Span};
+use crate::counts::Counts;
+use crate::history::History;
 use crate::moves::Move;
 use crate::runs::{net, runs, without_probes};
+use crate::span::Span;
 use crate::{time, words};
 
 /// How many stretches of time there are about.
@@ -14,47 +17,86 @@ const MOVES: usize = 2;
 /// From which ratio on a move in all is more than a swing, in powers of 2: a fifth.
 const SHIFT: f64 = 0.3;
 
-/// What stands before the last two columns.
-const BEFORE: usize = 33;
-
-/// How wide the last two columns are, which makes 100 characters.
+/// How wide a table is at most, its first column, and the last but one.
+const WIDTH: usize = 100;
+const TIME: usize = 7;
 const ADJUSTED: usize = 16;
-const WHY: usize = 48;
+
+/// Numbers of a stretch of time.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    name: &'static str,
+    width: usize,
+    value: fn(&Counts) -> String,
+}
+
+impl Column {
+    fn new(name: &'static str, width: usize, value: fn(&Counts) -> String) -> Self {
+        Self { name, width, value }
+    }
+}
+
+/// What there is to say: of answers where a law hears them, else of waits.
+fn columns(spans: &[Span], run: &Counts) -> Vec<Column> {
+    let mut columns = Vec::new();
+    let is_paced = spans.iter().any(|span| span.counts().state.pace.is_some());
+    if run.is_limited() || !is_paced {
+        columns.push(Column::new("limit", 5, |it| words::limit(it.state.limit)));
+    }
+    if is_paced {
+        columns.push(Column::new("pace", 7, |it| {
+            it.state.pace.map_or_else(|| String::from("–"), words::pace)
+        }));
+    }
+    if run.is_heard() || run.waited == 0 {
+        columns.push(Column::new("answered", 8, |it| it.answered().to_string()));
+        columns.push(Column::new("failed", 7, |it| {
+            words::percent(it.failed_share())
+        }));
+    } else {
+        columns.push(Column::new("waited", 8, |it| it.waited.to_string()));
+        columns.push(Column::new("at most", 7, |it| match it.longest_wait {
+            Duration::ZERO => String::from("–"),
+            longest => time::words(longest),
+        }));
+    }
+    if run.refusals.total() > 0 {
+        let refused = |it: &Counts| it.refusals.total().to_string();
+        columns.push(Column::new("refused", 7, refused));
+    }
+    columns
+}
 
 pub(crate) fn table(history: &History, title: Option<&str>) -> String {
     let mut text = title.map_or_else(String::new, |title| format!("{title}\n"));
-    text += &words::summary(history);
+    for line in words::summaries(history) {
+        for line in wrap(&line, WIDTH) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    let Some(run) = history.whole() else {
+        return text;
+    };
     let width = time::round(history.length().max(history.elapsed() / ROWS));
     let spans = history.spans(width);
-    if spans.is_empty() {
-        return text + "\n";
+    let columns = columns(&spans, run.counts());
+    let _ = write!(text, "\n{:>TIME$}", "time");
+    for column in &columns {
+        let _ = write!(text, "  {:>1$}", column.name, column.width);
     }
-    let _ = write!(
-        text,
-        "\n\n{:>7}  {:>5}  {:>8}  {:>7}  {:<ADJUSTED$} why\n",
-        "time", "limit", "answered", "failed", "adjusted"
-    );
+    let _ = writeln!(text, "  {:<ADJUSTED$} why", "adjusted");
+    let before = TIME + columns.iter().map(|it| 2 + it.width).sum::<usize>();
     let moves: Vec<&Move> = history.moves().iter().collect();
     let mut moves = &moves[..];
     for span in &spans {
         let here = moves.partition_point(|it| it.at < span.from + width);
-        let counts = span.counts();
-        let _ = write!(
-            text,
-            "{:>7}  {:>5}  {:>8}  {:>7}",
-            time::tick(span.from, width, history.elapsed()),
-            words::limit(counts.state.limit),
-            counts.answered(),
-            words::percent(counts.failed_share()),
-        );
-        let adjustments = adjustments(span, &moves[..here]);
-        if adjustments.is_empty() {
-            text.push('\n');
+        let at = time::tick(span.from, width, history.elapsed());
+        let _ = write!(text, "{at:>TIME$}");
+        for column in &columns {
+            let value = (column.value)(span.counts());
+            let _ = write!(text, "  {value:>0$}", column.width);
         }
-        for (index, (adjusted, why)) in adjustments.into_iter().enumerate() {
-            let indent = if index == 0 { 0 } else { BEFORE };
-            adjustment(&mut text, indent, adjusted, &why);
-        }
+        adjust(&mut text, before, adjustments(span, &moves[..here]));
         moves = &moves[here..];
     }
     let left_out = history.moves().left_out();
@@ -68,39 +110,44 @@ pub(crate) fn table(history: &History, title: Option<&str>) -> String {
 }
 
 /// What was adjusted and why: moves of a kind in a row as one; many of different kinds by where they led
-/// in all, or between which limits they swung.
+/// in all, or between which limits they swung, and what an operator aims at.
 fn adjustments(span: &Span, moves: &[&Move]) -> Vec<(String, String)> {
+    let said = |it: &Move| (words::adjusted(it), words::why(it));
     let mut runs = runs(moves.iter().copied(), u32::MAX);
     runs.retain(Move::is_visible);
-    if runs.len() > MOVES {
-        let moves = without_probes(moves.iter().copied());
-        if let Some(net) = net(&moves).filter(|net| net.ratio().abs() >= SHIFT) {
-            return vec![(words::adjusted(&net), words::why(&net))];
-        }
-        let swing = words::swing(span.counts());
+    if runs.len() <= MOVES {
+        return runs.iter().map(said).collect();
+    }
+    let (aims, moves): (Vec<Move>, Vec<Move>) = without_probes(moves.iter().copied())
+        .into_iter()
+        .partition(Move::aims);
+    let net = net(&moves).filter(|net| net.ratio().abs() >= SHIFT);
+    let most = || {
         let most = moves
             .iter()
-            .max_by(|a, b| a.weight().total_cmp(&b.weight()));
-        return most
-            .map(|most| (swing, words::why(most)))
-            .into_iter()
-            .collect();
-    }
-    let said = runs
-        .iter()
-        .map(|run| (words::adjusted(run), words::why(run)));
-    said.collect()
+            .max_by(|a, b| a.weight().total_cmp(&b.weight()))?;
+        Some((words::swing(span.counts()), words::why(most)))
+    };
+    let led = net.as_ref().map(said).or_else(most);
+    led.into_iter().chain(aims.iter().map(said)).collect()
 }
 
-/// The last columns.
-fn adjustment(text: &mut String, mut indent: usize, mut adjusted: String, why: &str) {
-    if adjusted.chars().count() > ADJUSTED {
-        let _ = writeln!(text, "{:indent$}  {adjusted}", "");
-        (adjusted, indent) = (String::new(), BEFORE);
+/// The last columns, of one row or more.
+fn adjust(text: &mut String, before: usize, adjustments: Vec<(String, String)>) {
+    let room = WIDTH - before - ADJUSTED - 3;
+    let mut indent = 0;
+    if adjustments.is_empty() {
+        text.push('\n');
     }
-    for why in wrap(why, WHY) {
-        let _ = writeln!(text, "{:indent$}  {adjusted:<ADJUSTED$} {why}", "");
-        (adjusted, indent) = (String::new(), BEFORE);
+    for (mut adjusted, why) in adjustments {
+        if adjusted.chars().count() > ADJUSTED {
+            let _ = writeln!(text, "{:indent$}  {adjusted}", "");
+            (adjusted, indent) = (String::new(), before);
+        }
+        for why in wrap(&why, room) {
+            let _ = writeln!(text, "{:indent$}  {adjusted:<ADJUSTED$} {why}", "");
+            (adjusted, indent) = (String::new(), before);
+        }
     }
 }
 

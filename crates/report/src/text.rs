@@ -1,4 +1,19 @@
-//! What others wrote, in HTML and XML.
+//! What others wrote, in a line, and in HTML and XML.
+
+use tidegate_core::text::{name, tame};
+
+/// Words of somebody's: each URL in them without credentials and query, at most `most` characters.
+pub(crate) fn words(text: &str, most: usize) -> String {
+    let tamed = tame(text, most);
+    if !tamed.contains("://") {
+        return tamed;
+    }
+    let words = tamed.split(' ').map(|word| {
+        let is_url = word.contains("://");
+        if is_url { name(word) } else { word.to_owned() }
+    });
+    words.collect::<Vec<String>>().join(" ")
+}
 
 /// As the text or the attribute of an element, in HTML and XML.
 pub(crate) fn escape(text: &str) -> String {
@@ -19,6 +34,16 @@ pub(crate) fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_show_of_a_url_neither_credentials_nor_a_query() {
+        let said = "told by\nhttps://u:secret@host/v1?key=secret to wait, see http://host#secret";
+        assert_eq!(
+            words(said, 100),
+            "told by https://host/v1 to wait, see http://host"
+        );
+        assert_eq!(words("at 5/s, a@b?", 100), "at 5/s, a@b?");
+    }
 
     #[test]
     fn markup_is_text() {

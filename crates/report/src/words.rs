@@ -1,14 +1,11 @@
 //! What a move, a share and a run are called.
 
 use std::fmt::Write;
-use std::time::Duration;
-
-use tidegate_core::text;
 
 use crate::counts::Counts;
 use crate::history::History;
-use crate::moves::{Move, NO_LIMIT, whole};
-use crate::time;
+use crate::moves::{Event, Move, NO_LIMIT, whole};
+use crate::{text, time};
 
 /// A reason of a law's own is not longer than this.
 const LONGEST: usize = 200;
@@ -24,12 +21,18 @@ pub(crate) fn adjusted(it: &Move) -> String {
     }
     if it.paces() {
         words.push(match to.pace {
-            Some(pace) => format!("{}/s", number(pace.rate())),
+            Some(to) => pace(to.rate()),
             None => String::from("no pace"),
         });
     }
-    if it.pauses() {
-        words.push(String::from("pause"));
+    match it.event {
+        Some(Event::Pause(pause)) => words.push(format!("pause {}", time::words(pause))),
+        Some(Event::Aim(from, to)) => {
+            let [from, to] = [from, to].map(|share| number(f64::from(100.0 * share)));
+            words.push(format!("setpoint {from} → {to} %"));
+        }
+        None if it.pauses() => words.push(String::from("pause")),
+        None => {}
     }
     if let ([only], 2..) = (&mut words[..], it.steps) {
         let _ = write!(only, " ({}×)", it.steps);
@@ -53,7 +56,7 @@ pub(crate) fn swing(counts: &Counts) -> String {
 
 /// Why it moved.
 pub(crate) fn why(it: &Move) -> String {
-    text::tame(&it.change.reason.to_string(), LONGEST)
+    text::words(&it.change.reason.to_string(), LONGEST)
 }
 
 /// `1.9 %`; a dash where nothing was answered.
@@ -74,31 +77,71 @@ pub(crate) fn number(number: f64) -> String {
     format!("{number:.decimals$}")
 }
 
-/// The run in one line.
-pub(crate) fn summary(history: &History) -> String {
-    let Some(run) = history.spans(Duration::MAX).pop() else {
+/// The run in a line or two.
+pub(crate) fn summaries(history: &History) -> Vec<String> {
+    let run = history.whole();
+    let held_up = run.and_then(|run| held_up(run.counts()));
+    [summary(history)].into_iter().chain(held_up).collect()
+}
+
+/// In one line.
+fn summary(history: &History) -> String {
+    let Some(run) = history.whole() else {
         return String::from("nothing was heard yet");
     };
-    let counts = run.counts();
-    let mut words = format!(
-        "{} answered in {}: {} failed",
-        counts.answered(),
-        time::words(history.elapsed()),
-        percent(counts.failed_share()),
-    );
+    let (counts, elapsed) = (run.counts(), time::words(history.elapsed()));
+    let mut words = if counts.is_heard() {
+        let failed = percent(counts.failed_share());
+        format!(
+            "{} answered in {elapsed}: {failed} failed",
+            counts.answered()
+        )
+    } else {
+        format!("no answer was heard of in {elapsed}")
+    };
     if let (Some(half), Some(most)) = (run.interval.latency(0.5), run.interval.latency(0.99)) {
         let (half, most) = (time::words(half), time::words(most));
         let _ = write!(words, "; latency {half}, p99 {most}");
     }
-    let _ = write!(words, "; limit {}", limits(history, counts));
+    let (what, value) = limit_or_pace(history, counts);
+    let _ = write!(words, "; {what} {value}");
     if history.is_shadow() {
         words.push_str(", in shadow: not followed");
     }
     words
 }
 
+/// What became of those that could not enter at once, and of those that failed, if there were any.
+fn held_up(counts: &Counts) -> Option<String> {
+    let mut words = Vec::new();
+    if counts.waited > 0 {
+        let longest = time::words(counts.longest_wait);
+        words.push(format!("{} waited, at most {longest}", counts.waited));
+    }
+    if counts.refusals.total() > 0 {
+        words.push(format!("refused unsent: {}", counts.refusals));
+    }
+    if counts.retries > 0 {
+        words.push(format!("{} sent again", counts.retries));
+    }
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+/// `50/s`
+pub(crate) fn pace(rate: f64) -> String {
+    format!("{}/s", number(rate))
+}
+
+/// What it ran at: a limit, or where there never was one a pace.
+pub(crate) fn limit_or_pace(history: &History, run: &Counts) -> (&'static str, String) {
+    match run.state.pace {
+        Some(rate) if !run.is_limited() => ("pace", pace(rate)),
+        _ => ("limit", limits(history, run)),
+    }
+}
+
 /// `1 → 87`, or `10` if it stood.
-pub(crate) fn limits(history: &History, run: &Counts) -> String {
+fn limits(history: &History, run: &Counts) -> String {
     let (first, last) = (limit(history.first_limit()), limit(run.state.limit));
     if whole(run.least_limit) == whole(run.greatest_limit) {
         last

@@ -1,13 +1,31 @@
 //! What others wrote does nothing in a picture or a page.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use roxmltree::Document;
-use tidegate_core::{Cause, Change, Observer, Outcome, Reason, Sample, Setting};
+use tidegate_core::{
+    Cause, Change, Observer, Outcome, Reason, Refused, RefusedReason, Sample, Setting,
+};
 use tidegate_report::Report;
 
 const MARKUP: &str = "</script></title></style>--><script>alert(1)</script><img src=x onerror=alert(2)>\
-    \"'`&amp;\u{0}\u{b}\r\n\u{202e}\u{2028}\u{ffff}";
+    \"'`&amp;\u{0}\u{b}\r\n\u{202e}\u{2028}\u{ffff}\u{61c}\u{2066}\u{200b}\u{feff}\u{e0041}";
+
+/// What turns a line, breaks it or is not seen.
+const WILD: [char; 11] = [
+    '\u{0}',
+    '\u{b}',
+    '\r',
+    '\u{202e}',
+    '\u{2028}',
+    '\u{ffff}',
+    '\u{61c}',
+    '\u{2066}',
+    '\u{200b}',
+    '\u{feff}',
+    '\u{e0041}',
+];
 
 #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
 fn origin() -> Instant {
@@ -17,7 +35,10 @@ fn origin() -> Instant {
 /// A run in which everything that can be said is `words`.
 fn hostile(words: String) -> Report {
     let report = Report::new().title(&words);
-    let reason = Reason::Other(Box::leak(words.into_boxed_str()));
+    let key = Arc::from(&*words);
+    let words = Box::leak(words.into_boxed_str());
+    let refused = Refused::new(words, RefusedReason::QueueFull { max_queue: 4 }).key(key);
+    let reason = Reason::Other(words);
     let origin = origin();
     for second in 0..20_u32 {
         let now = origin + Duration::from_secs(second.into());
@@ -34,6 +55,7 @@ fn hostile(words: String) -> Report {
             retry_after: None,
         };
         report.on_sample(now, &sample);
+        report.on_refused(now, &refused, Duration::from_millis(5));
         let limits = [4.0, 16.0].map(Setting::limit);
         let [from, to] = if second % 2 == 0 {
             limits
@@ -87,18 +109,48 @@ fn markup_is_text_in_a_page() {
     assert_eq!(page.matches("</script").count(), 2);
     assert_eq!(page.matches("<style").count(), 3);
     assert_eq!(page.matches("<img").count(), 0);
-    for wild in ['\u{0}', '\u{b}', '\r', '\u{202e}', '\u{2028}', '\u{ffff}'] {
-        assert!(!page.contains(wild), "{wild:?}");
-    }
+    assert!(!page.contains(WILD));
     let data = page.split("id=\"moments\">").nth(1).unwrap();
     let data = data.split("</script>").next().unwrap();
     let moments: serde_json::Value = serde_json::from_str(data).unwrap();
     assert!(moments.to_string().contains("<script>alert(1)</script>"));
 }
 
+/// Those that begin where something is an element for a browser.
+fn tags(page: &str) -> Vec<&str> {
+    let parts = page.split('<').skip(1);
+    let begins = |part: &&str| part.starts_with(|c: char| c.is_alphabetic() || "/!?".contains(c));
+    parts
+        .filter(begins)
+        .map(|part| {
+            let end = part.find(|c: char| c.is_whitespace() || c == '>');
+            part[..end.unwrap_or(part.len())].trim_matches('/')
+        })
+        .collect()
+}
+
+#[test]
+fn a_page_has_the_elements_of_a_quiet_one_whatever_is_said() {
+    let [quiet, wild] = ["quiet", MARKUP].map(|words| hostile(words.to_owned()).html());
+    assert_eq!(tags(&quiet), tags(&wild));
+}
+
+#[test]
+fn who_refused_and_for_which_key_is_not_shown() {
+    let report = Report::new();
+    let refused =
+        Refused::new("<b>", RefusedReason::Closed).key(Arc::from("https://me:secret@host"));
+    report.on_refused(origin(), &refused, Duration::ZERO);
+    for view in [report.table(), report.svg(), report.html()] {
+        assert!(view.contains("1 closed"));
+        assert!(!view.contains("secret") && !view.contains("<b>"));
+    }
+}
+
 #[test]
 fn a_row_of_the_table_stays_a_row() {
     let table = hostile(MARKUP.to_owned()).table();
+    assert!(!table.contains(WILD));
     assert!(table.lines().all(|line| line.chars().count() <= 100));
     assert!(!table.contains(|c: char| c.is_control() && c != '\n'));
 }
@@ -119,11 +171,12 @@ fn neither_a_query_nor_credentials_are_shown() {
         &Change {
             from: Setting::limit(1.0),
             to: Setting::limit(2.0),
-            reason: Reason::Starting,
+            reason: Reason::Other("as https://me:secret@api.example.com/limits?secret=1 says"),
         },
     );
     for view in [report.table(), report.svg(), report.html()] {
         assert!(view.contains("https://api.example.com/v1"));
+        assert!(view.contains("as https://api.example.com/limits says"));
         assert!(!view.contains("secret"));
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use roxmltree::Document;
-use tidegate_core::{Change, Observer, Outcome, Reason, Sample, Setting};
+use tidegate_core::{Change, Observer, Outcome, Reason, Refused, RefusedReason, Sample, Setting};
 use tidegate_report::Report;
 
 #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
@@ -85,6 +85,43 @@ fn a_pause_is_named_where_there_is_one() {
         answer(&report, origin + Duration::from_secs(5));
         let said = said(&report.svg());
         assert_eq!(said.iter().any(|it| it == "pause"), paused, "{said:?}");
+    }
+}
+
+#[test]
+fn refusals_and_waits_are_drawn_where_there_are_any_and_named_by_why() {
+    for refused in [true, false] {
+        let (report, origin) = (Report::new(), origin());
+        answer(&report, origin);
+        let now = origin + Duration::from_secs(1);
+        if refused {
+            report.on_wait(now, Duration::from_millis(80));
+            let refused = Refused::new("gate", RefusedReason::QueueFull { max_queue: 4 });
+            report.on_refused(now, &refused, Duration::ZERO);
+        }
+        answer(&report, origin + Duration::from_secs(5));
+        let said = said(&report.svg());
+        for expected in [
+            "1 waited, at most 80 ms; refused unsent: 1 queue full",
+            "Longest wait to be sent, ms",
+            "Refused unsent, per second",
+            "1 queue full",
+        ] {
+            let there = said.iter().any(|it| it == expected);
+            assert_eq!(there, refused, "{expected}: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn where_no_answer_is_heard_of_none_is_drawn() {
+    let (report, origin) = (Report::new(), origin());
+    report.on_wait(origin, Duration::from_millis(80));
+    report.on_wait(origin + Duration::from_secs(1), Duration::from_millis(90));
+    let said = said(&report.svg());
+    assert!(said.contains(&String::from("Longest wait to be sent, ms")));
+    for absent in ["Answers per second", "Latency of successes, ms"] {
+        assert!(!said.iter().any(|it| it == absent), "{said:?}");
     }
 }
 

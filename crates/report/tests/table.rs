@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use tidegate_control::{Aimd, Prober};
-use tidegate_core::{Cause, Controller, Observer, Outcome, Sample};
+use tidegate_core::{Cause, Controller, Observer, Outcome, Refused, RefusedReason, Sample};
 use tidegate_report::Report;
 
 #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
@@ -88,6 +88,40 @@ fn a_long_run_shows_swings_and_keeps_what_stands_out() {
     let table = report.table();
     assert_eq!(table, include_str!("golden/long.txt"));
     assert!(table.lines().all(|line| line.chars().count() <= 100));
+}
+
+#[test]
+fn a_door_without_a_law_reads_as_who_waited_and_who_was_refused() {
+    let (report, origin) = (Report::new(), origin());
+    for turn in 0..40_u32 {
+        let now = origin + Duration::from_millis(50) * turn;
+        report.on_wait(now, Duration::from_millis(3) * turn);
+        if turn >= 30 {
+            let reason = match turn {
+                30 => RefusedReason::NoRoom,
+                _ => RefusedReason::QueueFull { max_queue: 8 },
+            };
+            report.on_refused(now, &Refused::new("gate", reason), Duration::ZERO);
+        }
+    }
+    assert_eq!(report.table(), include_str!("golden/door.txt"));
+}
+
+#[test]
+fn what_was_refused_stands_beside_what_was_answered() {
+    let report = Report::new();
+    let mut run = aimd(&report);
+    run.rounds(8, 32);
+    let now = run.now;
+    for attempt in 2..4 {
+        report.on_retry(now, attempt, Duration::from_millis(100));
+    }
+    let paused = RefusedReason::Paused {
+        longest: Duration::from_secs(60),
+    };
+    report.on_refused(now, &Refused::new("gate", paused), Duration::ZERO);
+    run.rounds(8, 32);
+    assert_eq!(report.table(), include_str!("golden/refused.txt"));
 }
 
 #[test]

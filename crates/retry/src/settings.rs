@@ -121,7 +121,7 @@ impl<C> Settings<C> {
                 error.is_some_and(reqwest::Error::is_connect)
             });
         }
-        let _ = error;
+        let _ = (self, error);
         false
     }
 

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use h2::Reason;
-use http::StatusCode;
 use http::request::Parts;
+use http::{Method, StatusCode};
 use http_body_util::BodyExt;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -15,7 +15,7 @@ use crate::damage::{self, Stop, Way};
 use crate::ledger::Departure;
 use crate::model::{Model, Noted, Verdict};
 use crate::shared::Shared;
-use crate::visit::{Visit, Waiter, Waiting};
+use crate::visit::{Bill, Visit, Waiter, Waiting};
 use crate::{Act, Fault, Request, Response};
 
 /// A request whose head was read, and what was decided about it then.
@@ -95,25 +95,29 @@ where
     /// If there is to be none.
     pub(crate) async fn answer(self) -> Result<http::Response<Body>, Stop> {
         let Self { shared, head, .. } = self;
-        let refuse = |refusal: Response| {
-            shared.model().ledger.answer(refusal.status());
-            let refusal = shared.with_quota(refusal);
-            Ok(refusal.into_http(&head.method, None))
-        };
+        let limited = |wait| shared.behaviour().limit_refusal(wait);
         let visit = match self.place {
             Place::Worker(visit) => Some(visit),
             Place::Queue(waiting) => waiting.turn().await,
             Place::Refused => None,
-            Place::Limited(wait) => return refuse(shared.behaviour().limit_refusal(wait)),
+            Place::Limited(wait) => return Ok(refuse(&shared, &head.method, limited(wait))),
             Place::Unanswered(fault) => return Err(damage::instead(fault)),
         };
-        let Some(visit) = visit else {
-            return refuse(shared.behaviour().refusal());
+        let Some(mut visit) = visit else {
+            return Ok(refuse(&shared, &head.method, shared.behaviour().refusal()));
         };
         let body = self.body.collect().await;
         let body = body.map_err(|error| Stop::Unread(io::Error::other(error)))?;
         let request = http::Request::from_parts(head, body.to_bytes());
+        let charged = match shared.charge_tokens(&request) {
+            Ok(charged) => charged,
+            Err(wait) => {
+                visit.end(Departure::Limited);
+                return Ok(refuse(&shared, request.method(), limited(wait)));
+            }
+        };
         let (response, fault) = execute(&shared, &request, self.noted, self.act);
+        visit.bill(response.tokens().map(|used| Bill { charged, used }));
         let fault = fault.filter(|fault| damage::strikes(*fault, &response, request.method()));
         let answer = Answer {
             status: response.status(),
@@ -127,6 +131,11 @@ where
         let visit = serve(&shared, visit, time).await?;
         answer.send(&shared, &request, visit)
     }
+}
+
+fn refuse(shared: &Shared, method: &Method, refusal: Response) -> http::Response<Body> {
+    shared.model().ledger.answer(refusal.status());
+    shared.with_quota(refusal).into_http(method, None)
 }
 
 fn note(shared: &Shared, head: &Parts, key: &str, arrived: Instant) -> Noted {

@@ -5,11 +5,21 @@ use std::time::Duration;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 
+use crate::meter::Meters;
+use crate::openai;
 use crate::{Act, Request, Response, ServiceTime};
 
 type Respond = Box<dyn Fn(&Request) -> Response + Send + Sync>;
+type Estimate = Box<dyn Fn(&Request) -> u32 + Send + Sync>;
 type Script = Box<dyn Fn(&Parts, u64) -> Act + Send + Sync>;
 type Key = Box<dyn Fn(&Parts) -> String + Send + Sync>;
+
+/// In whose fields an upstream says how its meters stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Ietf,
+    OpenAi,
+}
 
 /// How an upstream treats each request.
 pub(crate) struct Behaviour {
@@ -17,7 +27,8 @@ pub(crate) struct Behaviour {
     pub(crate) refusal: Response,
     pub(crate) limit_refusal: Response,
     pub(crate) tells_retry_after: bool,
-    pub(crate) tells_quota: bool,
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) estimate: Option<Estimate>,
     pub(crate) respond: Respond,
     pub(crate) script: Option<Script>,
     pub(crate) key: Option<Key>,
@@ -31,7 +42,8 @@ impl Default for Behaviour {
             refusal: Response::new(503),
             limit_refusal: Response::new(429),
             tells_retry_after: false,
-            tells_quota: false,
+            dialect: None,
+            estimate: None,
             respond: Box::new(|_| Response::new(200)),
             script: None,
             key: None,
@@ -51,22 +63,41 @@ impl Behaviour {
 
     /// What a meter says that has room again after `wait`.
     pub(crate) fn limit_refusal(&self, wait: Duration) -> Response {
-        let response = self.limit_refusal.clone();
-        if !self.tells_retry_after || wait == Duration::MAX {
+        let mut response = self.limit_refusal.clone();
+        if wait == Duration::MAX {
+            return response;
+        }
+        if self.dialect == Some(Dialect::OpenAi) {
+            response = openai::with_wait(response, wait);
+        }
+        if !self.tells_retry_after {
             return response;
         }
         let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
         response.header(RETRY_AFTER.as_str(), &seconds.to_string())
     }
 
-    /// The same with what the bucket has: how many a second, and how many are left.
-    pub(crate) fn with_quota(&self, response: Response, bucket: Option<(u64, u64)>) -> Response {
-        let Some((per_second, left)) = bucket.filter(|_| self.tells_quota) else {
-            return response;
-        };
-        response
-            .header("ratelimit-policy", &format!(r#""rate";q={per_second};w=1"#))
-            .header("ratelimit", &format!(r#""rate";r={left};t=1"#))
+    /// The same with how the meters stand.
+    pub(crate) fn with_quota(&self, response: Response, meters: &Meters, at: Duration) -> Response {
+        match self.dialect {
+            None => response,
+            Some(Dialect::OpenAi) => openai::with_levels(response, meters.levels(at)),
+            Some(Dialect::Ietf) => {
+                let Some((per_second, left)) = meters.bucket(at) else {
+                    return response;
+                };
+                response
+                    .header("ratelimit-policy", &format!(r#""rate";q={per_second};w=1"#))
+                    .header("ratelimit", &format!(r#""rate";r={left};t=1"#))
+            }
+        }
+    }
+
+    /// Nothing where tokens are not counted.
+    pub(crate) fn estimate(&self, request: &Request) -> u32 {
+        self.estimate
+            .as_ref()
+            .map_or(0, |estimate| estimate(request))
     }
 
     pub(crate) fn response(&self, request: &Request) -> Response {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::request::Parts;
 
 use crate::background::Background;
-use crate::behaviour::Behaviour;
+use crate::behaviour::{Behaviour, Dialect};
 use crate::ledger::Ledger;
 use crate::meter::{Bucket, Meters, Window};
 use crate::model::Model;
@@ -98,13 +98,61 @@ impl UpstreamBuilder {
         self
     }
 
-    /// Answers like this to a request over the rate or over a window. Default 429.
+    /// A second token bucket, of which a request takes more than one, as services of language models
+    /// have it: so many tokens per second on average, and as many at once as `burst`. Default: none.
+    ///
+    /// `estimate` says what a request may cost, and is charged when a worker has read it; what it did
+    /// cost is told by [`Response::used`], and corrects that when the response has ended. A request for
+    /// which there is not enough is refused as by the [`rate`](Self::rate), but has been charged there;
+    /// one above the burst always is.
+    ///
+    /// OpenAI charges `max(max_tokens, characters / 4)`, and counts requests that fail (guide to rate
+    /// limits). That it corrects the estimate later is not said there; Anthropic says so of its output
+    /// tokens.
+    ///
+    /// ```
+    /// use tidegate_testkit::{Response, Upstream};
+    ///
+    /// // 500 requests and 200,000 tokens a minute.
+    /// let model = Upstream::unlimited()
+    ///     .rate(500.0 / 60.0, 500)
+    ///     .tokens(200_000.0 / 60.0, 200_000, |request| request.body().len() as u32 / 4)
+    ///     .openai_fields()
+    ///     .respond(|_| Response::new(200).body(r#"{"usage":{"total_tokens":12}}"#).used(12));
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If `burst` is 0.
+    #[track_caller]
+    pub fn tokens(
+        mut self,
+        per_second: f64,
+        burst: u32,
+        estimate: impl Fn(&Request) -> u32 + Send + Sync + 'static,
+    ) -> Self {
+        self.meters.set_tokens(Bucket::new(per_second, burst));
+        self.behaviour.estimate = Some(Box::new(estimate));
+        self
+    }
+
+    /// Adds OpenAI's fields to each response: `x-ratelimit-limit-`, `-remaining-` and `-reset-`, each of
+    /// `requests` for the [`rate`](Self::rate) and of `tokens` for the [`tokens`](Self::tokens), as they
+    /// are when its head is made. The limit is what the bucket holds, the reset when it is full. Refusals
+    /// of both have `retry-after-ms`. A response of a script or with a fault has none. In place of the
+    /// [IETF's](Self::rate_limit_fields).
+    pub fn openai_fields(mut self) -> Self {
+        self.behaviour.dialect = Some(Dialect::OpenAi);
+        self
+    }
+
+    /// Answers like this to a request over the rate, a window or the tokens. Default 429.
     pub fn limit_refusal(mut self, response: Response) -> Self {
         self.behaviour.limit_refusal = response;
         self
     }
 
-    /// Adds `retry-after` to the refusals of the rate and the windows: the whole seconds, rounded up,
+    /// Adds `retry-after` to the refusals of the rate, the windows and the tokens: the whole seconds, rounded up,
     /// until there would be room if nobody else came.
     pub fn retry_after(mut self) -> Self {
         self.behaviour.tells_retry_after = true;
@@ -116,7 +164,7 @@ impl UpstreamBuilder {
     /// are left when its head is made. `t` is always that second. A response of a script or with a fault has
     /// none.
     pub fn rate_limit_fields(mut self) -> Self {
-        self.behaviour.tells_quota = true;
+        self.behaviour.dialect = Some(Dialect::Ietf);
         self
     }
 

@@ -41,8 +41,11 @@ pub struct Report {
     pub served: u64,
     /// Answered at once with the refusal: the queue was full, or there was an outage.
     pub refused: u64,
-    /// Answered at once with the refusal of the rate or of a window.
+    /// Answered at once with the refusal of the rate, of a window or of the tokens.
     pub limited: u64,
+    /// What the requests did cost of the [tokens](crate::UpstreamBuilder::tokens): the estimates, corrected
+    /// by the responses that have ended.
+    pub tokens: u64,
     /// Given up by the client in the queue, in service or within the body.
     pub cancelled: u64,
     /// Cut off within the head or the body, because the response or a fault said so.
@@ -144,6 +147,14 @@ impl Ledger {
 
     pub(crate) fn answer(&mut self, status: StatusCode) {
         *self.counts.by_status.entry(status.as_u16()).or_default() += 1;
+    }
+
+    pub(crate) fn charge(&mut self, tokens: u32) {
+        self.counts.tokens += u64::from(tokens);
+    }
+
+    pub(crate) fn settle(&mut self, charged: u32, used: u32) {
+        self.counts.tokens = self.counts.tokens + u64::from(used) - u64::from(charged);
     }
 
     pub(crate) fn depart(&mut self, how: Departure) {

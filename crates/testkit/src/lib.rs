@@ -6,7 +6,8 @@
 //! executed, and it can be made slower, worse or silent, or taken away while it runs.
 //!
 //! A request meets these in turn: its script's fault, if that strikes before the request is executed;
-//! the rate and the windows; the queue and the workers; then whatever is wrong with its response.
+//! the rate and the windows; the queue and the workers; the tokens; then whatever is wrong with its
+//! response.
 //!
 //! It listens on loopback ([`start`](UpstreamBuilder::start), or
 //! [`start_on_thread`](UpstreamBuilder::start_on_thread) in a runtime of its own), HTTP/1 and HTTP/2
@@ -82,6 +83,7 @@ mod link;
 mod loopback;
 mod meter;
 mod model;
+mod openai;
 mod response;
 mod service_time;
 mod shared;

@@ -1,12 +1,24 @@
 use std::time::Duration;
 
-/// How many requests may arrive: a token bucket, fixed windows, or both.
+/// How many requests may arrive: a token bucket, fixed windows, or both; and a bucket that they cost
+/// more than one of.
 ///
 /// It reads no clock: `at` is the time since the upstream's start, and never goes back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meters {
     bucket: Option<Bucket>,
     windows: Vec<Window>,
+    tokens: Option<Bucket>,
+}
+
+/// How a bucket stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Level {
+    /// How many it holds.
+    pub(crate) burst: u32,
+    pub(crate) left: u64,
+    /// How long until it is full.
+    pub(crate) full_in: Duration,
 }
 
 impl Meters {
@@ -32,20 +44,52 @@ impl Meters {
         Some((1_000_000_000 / bucket.interval, bucket.left(at)))
     }
 
-    /// Charges all meters, or none of them.
+    pub(crate) fn set_tokens(&mut self, bucket: Bucket) {
+        self.tokens = Some(bucket);
+    }
+
+    /// Of the requests and of the tokens.
+    pub(crate) fn levels(&self, at: Duration) -> [Option<Level>; 2] {
+        [&self.bucket, &self.tokens].map(|bucket| bucket.as_ref().map(|bucket| bucket.level(at)))
+    }
+
+    /// Takes so many tokens, if they are counted.
+    ///
+    /// # Errors
+    ///
+    /// If they are not there: how long it will take until they are.
+    pub(crate) fn charge_tokens(&mut self, at: Duration, cost: u32) -> Result<(), Duration> {
+        let Some(tokens) = &mut self.tokens else {
+            return Ok(());
+        };
+        match tokens.wait(at, cost) {
+            Duration::ZERO => tokens.take(at, cost),
+            wait => return Err(wait),
+        }
+        Ok(())
+    }
+
+    /// What was charged did cost `used`.
+    pub(crate) fn settle_tokens(&mut self, at: Duration, charged: u32, used: u32) {
+        if let Some(tokens) = &mut self.tokens {
+            tokens.settle(at, charged, used);
+        }
+    }
+
+    /// Charges all that count requests, or none of them.
     ///
     /// # Errors
     ///
     /// If one of them has no room: how long it will take until all have.
     pub(crate) fn charge(&mut self, at: Duration) -> Result<(), Duration> {
-        let bucket = self.bucket.as_ref().map(|bucket| bucket.wait(at));
+        let bucket = self.bucket.as_ref().map(|bucket| bucket.wait(at, 1));
         let windows = self.windows.iter().map(|window| window.wait(at));
         let wait = bucket.into_iter().chain(windows).max().unwrap_or_default();
         if !wait.is_zero() {
             return Err(wait);
         }
         if let Some(bucket) = &mut self.bucket {
-            bucket.take(at);
+            bucket.take(at, 1);
         }
         for window in &mut self.windows {
             window.take(at);
@@ -57,10 +101,11 @@ impl Meters {
 /// A token bucket, as a generic cell rate algorithm in whole nanoseconds.
 ///
 /// ```text
-/// passes if  full_at ≤ at + (burst − 1) · interval;   then  full_at = max(full_at, at) + interval
+/// c tokens pass if  full_at ≤ at + (burst − c) · interval;   then  full_at = max(full_at, at) + c · interval
 /// ```
 ///
-/// The worst case: within any half-open window `w` pass at most `burst + ⌈w / interval⌉ − 1`.
+/// More than the burst never pass. The worst case: within any half-open window `w` pass at most
+/// `burst + ⌈w / interval⌉ − 1`.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     /// Nanoseconds for one token, rounded up, so that it is never faster than it was told.
@@ -101,11 +146,11 @@ impl Bucket {
         self.dry = false;
     }
 
-    fn wait(&self, at: Duration) -> Duration {
-        if self.dry {
+    fn wait(&self, at: Duration, cost: u32) -> Duration {
+        let Some(rest) = self.burst.checked_sub(cost).filter(|_| !self.dry) else {
             return Duration::MAX;
-        }
-        let slack = u128::from(self.interval) * u128::from(self.burst - 1);
+        };
+        let slack = self.price(rest);
         let earliest = self.full_at.saturating_sub(slack);
         nanos(earliest.saturating_sub(at.as_nanos()))
     }
@@ -116,8 +161,27 @@ impl Bucket {
         u64::from(self.burst).saturating_sub(u64::try_from(taken).unwrap_or(u64::MAX))
     }
 
-    fn take(&mut self, at: Duration) {
-        self.full_at = self.full_at.max(at.as_nanos()) + u128::from(self.interval);
+    fn level(&self, at: Duration) -> Level {
+        Level {
+            burst: self.burst,
+            left: self.left(at),
+            full_in: nanos(self.full_at.saturating_sub(at.as_nanos())),
+        }
+    }
+
+    fn take(&mut self, at: Duration, cost: u32) {
+        self.full_at = self.full_at.max(at.as_nanos()) + self.price(cost);
+    }
+
+    fn settle(&mut self, at: Duration, charged: u32, used: u32) {
+        match used.checked_sub(charged) {
+            Some(more) => self.take(at, more),
+            None => self.full_at = self.full_at.saturating_sub(self.price(charged - used)),
+        }
+    }
+
+    fn price(&self, cost: u32) -> u128 {
+        u128::from(self.interval) * u128::from(cost)
     }
 }
 
@@ -291,6 +355,26 @@ mod tests {
         let left = [0, 4, 5, 14, 15, 99].map(|at| meters.bucket(ms(at)).unwrap().1);
         assert_eq!(left, [0, 0, 1, 2, 3, 3]);
         assert_eq!(bucket(0.0, 2).bucket(ms(9)), None);
+    }
+
+    #[test]
+    fn tokens_are_charged_by_cost_and_settled_by_what_was_used() {
+        let mut meters = Meters::default();
+        meters.set_tokens(Bucket::new(100.0, 50));
+        assert_eq!(meters.charge_tokens(ms(0), 51), Err(Duration::MAX));
+        assert_eq!(meters.charge_tokens(ms(0), 50), Ok(()));
+        assert_eq!(meters.charge_tokens(ms(100), 30), Err(ms(200)));
+        meters.settle_tokens(ms(100), 50, 30);
+        let level = meters.levels(ms(100))[1].unwrap();
+        assert_eq!((level.left, level.full_in), (30, ms(200)));
+        // More than was charged may be a debt.
+        assert_eq!(meters.charge_tokens(ms(100), 30), Ok(()));
+        meters.settle_tokens(ms(100), 30, 40);
+        assert_eq!(meters.charge_tokens(ms(100), 1), Err(ms(110)));
+        // What was given back is never more than the bucket holds.
+        meters.settle_tokens(ms(9_000), 40, 0);
+        assert_eq!(meters.charge_tokens(ms(9_000), 50), Ok(()));
+        assert_eq!(meters.charge_tokens(ms(9_000), 1), Err(ms(10)));
     }
 
     #[test]

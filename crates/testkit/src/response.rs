@@ -32,6 +32,7 @@ pub struct Response {
     /// Bytes that are announced and not sent.
     unsent: u64,
     trailers: HeaderMap,
+    used: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -61,6 +62,7 @@ impl Response {
             sized: false,
             unsent: 0,
             trailers: HeaderMap::new(),
+            used: None,
         }
     }
 
@@ -155,6 +157,16 @@ impl Response {
         self
     }
 
+    /// What its request turns out to have cost of the [tokens](crate::UpstreamBuilder::tokens), known
+    /// when it has ended. Default: what was charged.
+    #[must_use]
+    pub fn used(self, tokens: u32) -> Self {
+        Self {
+            used: Some(tokens),
+            ..self
+        }
+    }
+
     fn step(mut self, step: Step) -> Self {
         self.steps.push_back(step);
         self
@@ -162,6 +174,10 @@ impl Response {
 
     pub(crate) fn delay(&self) -> Duration {
         self.after
+    }
+
+    pub(crate) fn tokens(&self) -> Option<u32> {
+        self.used
     }
 
     pub(crate) fn status(&self) -> StatusCode {

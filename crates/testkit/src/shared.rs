@@ -11,7 +11,7 @@ use crate::ledger::Departure;
 use crate::model::Model;
 use crate::station::Moved;
 use crate::visit::{Visit, Waiter};
-use crate::{Exhausted, Response};
+use crate::{Exhausted, Request, Response};
 
 /// The upstream itself, whatever way its requests come.
 #[derive(Debug)]
@@ -89,10 +89,29 @@ impl Shared {
         &self.behaviour
     }
 
-    /// The same with what is left of the rate, if it is to be told.
+    /// The same with what is left of the rate and of the tokens, if it is to be told.
     pub(crate) fn with_quota(&self, response: Response) -> Response {
-        let bucket = self.model().meters.bucket(self.at(now()));
-        self.behaviour.with_quota(response, bucket)
+        let meters = &self.model().meters;
+        self.behaviour.with_quota(response, meters, self.at(now()))
+    }
+
+    /// Charges what a request is estimated to cost.
+    ///
+    /// # Errors
+    ///
+    /// If so many tokens are not there: when they will be.
+    pub(crate) fn charge_tokens(&self, request: &Request) -> Result<u32, Duration> {
+        let cost = self.behaviour.estimate(request);
+        let mut model = self.model();
+        model.meters.charge_tokens(self.at(now()), cost)?;
+        model.ledger.charge(cost);
+        Ok(cost)
+    }
+
+    pub(crate) fn settle_tokens(&self, charged: u32, used: u32) {
+        let mut model = self.model();
+        model.meters.settle_tokens(self.at(now()), charged, used);
+        model.ledger.settle(charged, used);
     }
 
     /// Since the start.

@@ -17,6 +17,7 @@ pub(crate) struct Visit {
     /// rate although timers count whole milliseconds.
     late: Duration,
     how: Departure,
+    bill: Option<Bill>,
     /// A shutdown waits for it.
     _inside: watch::Receiver<Phase>,
 }
@@ -28,6 +29,7 @@ impl Visit {
             shared,
             late,
             how: Departure::Cancelled,
+            bill: None,
         }
     }
 
@@ -43,6 +45,11 @@ impl Visit {
         self.late = now().duration_since(due).min(TICK);
     }
 
+    /// Settled when it ends.
+    pub(crate) fn bill(&mut self, bill: Option<Bill>) {
+        self.bill = bill;
+    }
+
     pub(crate) fn end(mut self, how: Departure) {
         self.how = how;
     }
@@ -50,8 +57,18 @@ impl Visit {
 
 impl Drop for Visit {
     fn drop(&mut self) {
+        if let Some(Bill { charged, used }) = self.bill {
+            self.shared.settle_tokens(charged, used);
+        }
         self.shared.leave(self.how, self.late);
     }
+}
+
+/// The tokens of a request, and what its response says that it did use.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bill {
+    pub(crate) charged: u32,
+    pub(crate) used: u32,
 }
 
 /// What stands in the queue for a request.

@@ -52,6 +52,10 @@ pub use tidegate_keyed::{
     ByIdle, Destination, Key, KeyHandle, KeySettings, Keyed, KeyedHandle, KeyedLayer, PerHost,
     Settings,
 };
+#[cfg(feature = "metrics")]
+pub use tidegate_metrics as metrics;
+#[cfg(feature = "metrics")]
+pub use tidegate_metrics::{Measure, MeasureLayer, Metrics};
 pub use tidegate_peek::PeekLayer;
 pub use tidegate_prober::{ProberHandle, ProberLayer};
 pub use tidegate_rate::{Charge, Cost, Costs, IntoQuota, Quota, Rate, RateHandle, RateLayer};
@@ -61,6 +65,8 @@ pub use tidegate_retry::{
     Attempt, AttemptTimedOut, Budget, BudgetFor, BudgetPerKey, GaveUp, GaveUpReason, Jitter,
     ReplayBody, Retry, RetryBody, RetryLayer, RetryPolicy, RetryRequest, RetryResponse,
 };
+#[cfg(feature = "tracing")]
+pub use tidegate_tracing::{Events, SpanLayer};
 
 /// The stacks of the README compile.
 #[cfg(doctest)]

@@ -24,7 +24,8 @@ pub struct Batch<I: Iterator> {
 const WINDOW: usize = 64;
 
 impl<I: Iterator> Batch<I> {
-    /// These requests.
+    /// These requests. The iterator may block: it is asked by one thread at a time, and what the others send
+    /// goes on meanwhile. Until it answers the run does not end.
     pub fn new(requests: impl IntoIterator<IntoIter = I>) -> Self {
         Self {
             source: requests.into_iter(),

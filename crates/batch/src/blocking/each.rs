@@ -29,7 +29,8 @@ impl<I: Iterator, F> Each<I, F> {
     ///
     /// # Panics
     ///
-    /// If the input does.
+    /// If the input, the copying of a request, what it goes on [until](Batch::until), or who is told of the
+    /// progress does.
     pub fn run<V>(self) -> Summary
     where
         I: Send,
@@ -42,9 +43,13 @@ impl<I: Iterator, F> Each<I, F> {
             changed: Condvar::new(),
             each: self.each,
         };
-        thread::scope(|scope| threads.work(scope));
+        thread::scope(|scope| threads.enter(scope));
         let run = threads.run.into_inner();
-        run.unwrap_or_else(PoisonError::into_inner).into_summary()
+        let mut run = run.unwrap_or_else(PoisonError::into_inner);
+        match run.panic.take() {
+            Some(panic) => resume_unwind(panic),
+            None => run.into_summary(),
+        }
     }
 }
 
@@ -69,7 +74,15 @@ where
     F: Fn(usize, I::Item) -> V + Sync,
     V: Finish,
 {
-    /// One thread's part. Whoever takes a request while all are busy has another thread look for more.
+    /// One thread. What panics in it, other than a try, ends the run.
+    fn enter<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.work(scope))) {
+            self.lock().panic.get_or_insert(panic);
+            self.changed.notify_all();
+        }
+    }
+
+    /// Its part. Whoever takes a request while all are busy has another thread look for more.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut run = self.lock();
         loop {
@@ -92,7 +105,7 @@ where
                 Turn::Over => return,
             };
             if run.wants_another() {
-                let another = Builder::new().spawn_scoped(scope, || self.work(scope));
+                let another = Builder::new().spawn_scoped(scope, || self.enter(scope));
                 if another.is_err() {
                     run.without_another();
                 }
@@ -105,22 +118,13 @@ where
         }
     }
 
-    /// Asks the input for a request, and gives it back whatever comes of that.
+    /// Asks the input for a request, and gives it back.
     fn ask(&self, mut input: Input<I>) -> Asked<'_, I> {
-        let asked = catch_unwind(AssertUnwindSafe(|| input.next()));
+        let job = input.next();
         let mut run = self.lock();
         self.changed.notify_all();
-        match asked {
-            Ok(job) => {
-                let asked = run.asked(input, job);
-                (run, asked)
-            }
-            Err(panic) => {
-                run.asked(input, None);
-                drop(run);
-                resume_unwind(panic)
-            }
-        }
+        let asked = run.asked(input, job);
+        (run, asked)
     }
 
     fn attempt(&self, request: I::Item, begun: &Begun<I::Item>) -> Told<V::Value> {

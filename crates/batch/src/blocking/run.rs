@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::collections::BTreeSet;
 
 use tokio::time::Instant;
@@ -27,6 +28,8 @@ pub(crate) struct Run<I: Iterator> {
     ledger: Ledger,
     settings: Settings<I::Item>,
     until: Box<dyn Fn() -> bool + Send>,
+    /// The first one that is no try's: nothing is begun any more.
+    pub(crate) panic: Option<Box<dyn Any + Send>>,
     requests: Option<usize>,
     started: Instant,
     shown: Instant,
@@ -90,6 +93,7 @@ impl<I: Iterator> Run<I> {
             ledger,
             settings,
             until,
+            panic: None,
             requests,
             started,
             shown: started,
@@ -113,6 +117,9 @@ impl<I: Iterator> Run<I> {
     }
 
     pub(crate) fn turn(&mut self) -> Turn<I> {
+        if self.panic.is_some() {
+            return Turn::Over;
+        }
         if self.ledger.stopped.is_none() && (self.until)() {
             self.ledger.stop(Stopped::Cancelled);
         }
@@ -125,7 +132,7 @@ impl<I: Iterator> Run<I> {
         };
         let asked = usize::from(self.input.is_none());
         if self.under_way.len() + asked >= window {
-            return Turn::Wait;
+            return self.without_room(window);
         }
         if let Some(job) = self.tail.take_if_full() {
             return self.begin(job);
@@ -140,7 +147,16 @@ impl<I: Iterator> Run<I> {
         }
     }
 
-    /// What came of asking. `None` if the input has ended, or panicked.
+    /// A thread waits for room, or ends where there are more than there will be room for.
+    fn without_room(&mut self, window: usize) -> Turn<I> {
+        if self.threads <= window {
+            return Turn::Wait;
+        }
+        self.threads -= 1;
+        Turn::Over
+    }
+
+    /// What came of asking. `None` if the input has ended.
     pub(crate) fn asked(
         &mut self,
         input: Input<I>,
@@ -165,8 +181,10 @@ impl<I: Iterator> Run<I> {
 
     pub(crate) fn end<T>(&mut self, begun: Begun<I::Item>, told: Told<T>) {
         self.under_way.remove(&begun.index);
-        if let Next::Again(job) = self.ledger.end(begun, told) {
-            self.tail.put_back(job);
+        match self.ledger.end(begun, told) {
+            Next::Again(job) => self.tail.put_back(job),
+            Next::Ended(ended) if ended.result.is_ok() => self.ledger.write_down(ended.index),
+            Next::Ended(_) => {}
         }
         let due = self.settings.progress.is_some() && now() - self.shown >= PERIOD;
         if due {

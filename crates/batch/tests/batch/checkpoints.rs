@@ -79,7 +79,6 @@ async fn a_run_that_was_dropped_goes_on_with_what_was_under_way() {
                 log.add(index);
                 async move { answer }
             })
-            .results()
     };
     let log = Log::default();
     let mut results = run(&log);
@@ -89,11 +88,58 @@ async fn a_run_that_was_dropped_goes_on_with_what_was_under_way() {
     assert!(results.next().now_or_never().is_some());
     drop(results);
     assert_eq!(log.all(), [0, 1, 2, 3, 4, 5, 6, 7]);
-    assert_eq!(lines(&file).len(), 1 + 6);
+    // What was done with the sixth nobody knows.
+    assert_eq!(lines(&file).len(), 1 + 5);
 
     let log = Log::default();
     let rest: Vec<_> = run(&log).map(|ended| ended.index).collect().await;
-    assert_eq!(rest, [6, 7, 8, 9]);
+    assert_eq!(rest, [5, 6, 7, 8, 9]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_input_order_what_is_held_back_is_not_written_down_before_it_is_taken() {
+    let file = no_file("held.idx");
+    let service = service_fn(|request: usize| async move {
+        sleep(ms(10 * request as u64)).await;
+        Ok::<_, Infallible>(())
+    });
+    let mut results = Batch::new(service, [5, 1, 2, 9])
+        .in_order()
+        .resume_from(&file)
+        .each(|_, answer| async move { answer });
+    assert!(results.next().now_or_never().is_none());
+    sleep(ms(30)).await;
+    assert!(results.next().now_or_never().is_none());
+    assert_eq!(lines(&file).len(), 1);
+    assert_eq!(results.next().await.unwrap().index, 0);
+    assert_eq!(results.next().await.unwrap().index, 1);
+    assert_eq!(lines(&file)[1..], ["0"]);
+    // Whoever asks for the summary is done with what was taken.
+    let summary = results.into_summary();
+    assert_eq!(lines(&file)[1..], ["0", "1"]);
+    assert_eq!(summary.left.begun, [2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_without_an_order_to_see_writes_down_what_is_done_at_once() {
+    let file = no_file("at-once.idx");
+    let written = file.clone();
+    let summary = Batch::new(service_fn(slow), 0..2)
+        .in_order()
+        .resume_from(&file)
+        .each(move |index, answer| {
+            let written = written.clone();
+            async move {
+                if index == 0 {
+                    sleep(ms(10)).await;
+                    assert_eq!(lines(&written)[1..], ["1"]);
+                }
+                answer
+            }
+        })
+        .run()
+        .await;
+    assert_eq!(summary.counts.succeeded, 2, "{summary}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -181,6 +227,38 @@ async fn a_line_that_is_no_index_of_the_run_is_told_with_its_number() {
             (0, text)
         );
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_stream_an_index_that_no_request_can_have_is_no_line_either() {
+    let file = no_file("largest.idx");
+    let text = format!("tidegate-batch 1 requests=? label=\"\"\n{}\n", usize::MAX);
+    fs::write(&file, text).unwrap();
+    let input = stream::iter(0..3).filter(|_| ready(true));
+    let summary = Batch::stream(service_fn(slow), input)
+        .resume_from(&file)
+        .each(|_, answer| async move { answer })
+        .run()
+        .await;
+    assert!(summary.to_string().contains("is damaged: line 2 is "));
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_two_runs_at_once_the_second_is_refused_and_sends_nothing() {
+    let file = no_file("twice.idx");
+    let log = Log::default();
+    let mut first = Box::pin(run(&file, &log, never));
+    assert!((&mut first).now_or_never().is_none());
+    let other = Log::default();
+    let second = run(&file, &other, never).await;
+    let Some(Stopped::Checkpoint(CheckpointError::InUse { path })) = &second.stopped else {
+        panic!("not refused: {second}");
+    };
+    assert_eq!((path, other.all().len()), (&file, 0));
+    assert_eq!(second.left.count(), Some(10));
+    drop(first);
+    // The first has given it back.
+    assert_eq!(run(&file, &other, never).await.counts.succeeded, 10);
 }
 
 #[tokio::test(start_paused = true)]

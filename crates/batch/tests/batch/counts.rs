@@ -176,8 +176,7 @@ async fn a_panic_is_the_failure_of_its_index_and_the_others_go_on() {
                 assert_ne!(index, 7, "no seven within");
                 answer
             }
-        })
-        .results();
+        });
     let mut panicked = Vec::new();
     while let Some(ended) = futures_util::StreamExt::next(&mut results).await {
         if let Err(error) = &ended.result {

@@ -134,8 +134,7 @@ async fn results_that_are_not_taken_to_the_end_say_what_was_under_way() {
     });
     let mut results = Batch::new(service, [10, 5, 30, 40])
         .window(3)
-        .each(|_, answer| async move { answer })
-        .results();
+        .each(|_, answer| async move { answer });
     assert_eq!(results.next().await.unwrap().index, 1);
     assert!(results.next().now_or_never().is_none());
     let summary = results.into_summary();

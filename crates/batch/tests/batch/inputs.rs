@@ -56,15 +56,13 @@ async fn a_stream_that_is_slower_than_the_service_is_sent_as_it_comes() {
     });
     let gauge = Gauge::default();
     let inside = gauge.clone();
-    let mut results = Batch::stream(service_fn(echo), slow)
-        .each(move |_, answer| {
-            let inside = inside.enter();
-            async move {
-                drop(inside);
-                answer
-            }
-        })
-        .results();
+    let mut results = Batch::stream(service_fn(echo), slow).each(move |_, answer| {
+        let inside = inside.enter();
+        async move {
+            drop(inside);
+            answer
+        }
+    });
     let started = now();
     let mut ends = Vec::new();
     while let Some(ended) = results.next().await {

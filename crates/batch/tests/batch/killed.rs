@@ -1,100 +1,128 @@
-//! A process that is killed in the middle of a run.
+//! A process that is killed at twenty random points of a run.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::env;
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use tidegate_batch::{Batch, Summary};
 use tower::service_fn;
 
 use crate::support::no_file;
 
-const REQUESTS: usize = 20_000;
+const REQUESTS: usize = 40_000;
 const WINDOW: usize = 16;
-const KILLS: usize = 4;
+const KILLS: usize = 20;
+/// After how many more requests it is killed at the latest.
+const LATEST: u64 = 1_000;
 
-/// The file of the checkpoint; beside it is the log of what was done.
+/// The file of the checkpoint; beside it are the logs of what was sent and what was done.
 const CHECKPOINT: &str = "TIDEGATE_BATCH_KILLED";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_and_taken_up_again_only_what_was_under_way_is_done_twice() {
+async fn killed_twenty_times_nothing_finished_is_sent_again_and_nothing_is_left_out() {
     if let Some(checkpoint) = env::var_os(CHECKPOINT) {
-        drop(run(checkpoint.as_ref(), true).await);
+        drop(run(checkpoint.as_ref(), Duration::from_millis(1)).await);
         return;
     }
     let checkpoint = no_file("killed.idx");
-    let log = no_file("killed.log");
-    for kill in 1..=KILLS {
+    let [sent, done] = ["killed.sent", "killed.done"].map(no_file);
+    let (mut recorded, mut seen) = (HashSet::new(), 0);
+    for _ in 0..KILLS {
         let mut child = start(&checkpoint);
-        let told = child.stdout.take().unwrap();
-        let lines = BufReader::new(told).lines().map_while(Result::ok);
-        let done = lines
-            .filter(|line| line.starts_with("done "))
-            .nth(1_000 * kill);
+        let more = RandomState::new().hash_one(()) % LATEST;
+        let until = size(&sent) + more * 6;
+        while size(&sent) <= until {
+            assert!(child.try_wait().unwrap().is_none(), "it ended unkilled");
+            std::thread::yield_now();
+        }
         child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(done.is_some(), "it ended before it could be killed");
-    }
-    let written = recorded(&checkpoint);
-    assert!(written > 1_000 && written < REQUESTS, "{written} done");
+        assert_eq!(child.wait().unwrap().code(), None, "it ended unkilled");
 
-    let summary = run(&checkpoint, false).await;
-    assert_eq!(summary.counts.skipped, written);
-    assert_eq!(summary.counts.succeeded, REQUESTS - written);
-
-    let mut times = vec![0; REQUESTS];
-    for line in fs::read_to_string(&log).unwrap().lines() {
-        times[line.parse::<usize>().unwrap()] += 1;
+        let sends = lines(&sent);
+        assert!(sends[seen..].iter().all(|index| !recorded.contains(index)));
+        seen = sends.len();
+        let finished: HashSet<_> = lines(&done).into_iter().collect();
+        recorded = recorded_in(&checkpoint);
+        assert!(recorded.is_subset(&finished));
     }
-    let missing = times.iter().filter(|times| **times == 0).count();
-    let again: usize = times.iter().map(|times| *times - 1).sum();
-    assert_eq!(missing, 0);
-    assert!(again <= KILLS * WINDOW, "{again} done again");
+
+    let summary = run(&checkpoint, Duration::ZERO).await;
+    assert_eq!(summary.counts.skipped, recorded.len());
+    assert_eq!(summary.counts.succeeded, REQUESTS - recorded.len());
+    let sends = lines(&sent);
+    assert!(sends[seen..].iter().all(|index| !recorded.contains(index)));
+    // Those that were under way, and the one that had ended last.
+    let again = sends.len() - REQUESTS;
+    assert!(again <= KILLS * (WINDOW + 1), "{again}");
+    let finished: HashSet<_> = lines(&done).into_iter().collect();
+    assert_eq!(finished.len(), REQUESTS);
+    assert_eq!(recorded_in(&checkpoint).len(), REQUESTS);
 }
 
 /// This test, as a process of its own.
 fn start(checkpoint: &Path) -> Child {
-    let name = "killed::killed_and_taken_up_again_only_what_was_under_way_is_done_twice";
+    let name = "killed::killed_twenty_times_nothing_finished_is_sent_again_and_nothing_is_left_out";
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture"])
+        .args(["--exact", name])
         .env(CHECKPOINT, checkpoint)
-        .stdout(Stdio::piped())
+        .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
         .unwrap()
 }
 
-/// How many lines are whole, without the first.
-fn recorded(checkpoint: &Path) -> usize {
-    let text = fs::read_to_string(checkpoint).unwrap();
-    text.matches('\n').count() - 1
+fn size(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |file| file.len())
 }
 
-/// Writes each index to the log by one write, then is done with it.
-async fn run(checkpoint: &Path, tells: bool) -> Summary {
-    let log = OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(checkpoint.with_extension("log"))
-        .unwrap();
-    let log: &'static File = Box::leak(Box::new(log));
-    Batch::new(
-        service_fn(async |n: usize| Ok::<_, Infallible>(n)),
-        0..REQUESTS,
-    )
-    .window(WINDOW)
-    .resume_from(checkpoint)
-    .each(move |index, _| async move {
-        tokio::task::yield_now().await;
-        (&*log).write_all(format!("{index}\n").as_bytes())?;
-        if tells {
-            println!("done {index}");
-        }
-        std::io::Result::Ok(())
-    })
-    .run()
-    .await
+fn lines(file: &Path) -> Vec<usize> {
+    let text = fs::read_to_string(file).unwrap();
+    text.lines().map(|line| line.parse().unwrap()).collect()
+}
+
+/// The lines that are whole, without the first.
+fn recorded_in(checkpoint: &Path) -> HashSet<usize> {
+    let text = fs::read_to_string(checkpoint).unwrap();
+    let whole = text.split_inclusive('\n').skip(1);
+    let whole = whole.filter_map(|line| line.strip_suffix('\n'));
+    whole.map(|line| line.parse().unwrap()).collect()
+}
+
+/// Writes each index to a log when it is sent and, as long after that as `takes`, to another when it is
+/// done; each by one write.
+async fn run(checkpoint: &Path, takes: Duration) -> Summary {
+    let [sent, done] = ["sent", "done"].map(|which| log(&checkpoint.with_extension(which)));
+    let service = service_fn(move |index: usize| {
+        write(sent, index);
+        async move { Ok::<_, Infallible>(index) }
+    });
+    Batch::new(service, 0..REQUESTS)
+        .window(WINDOW)
+        .resume_from(checkpoint)
+        .each(move |index, _| async move {
+            if takes.is_zero() {
+                tokio::task::yield_now().await;
+            } else {
+                tokio::time::sleep(takes).await;
+            }
+            write(done, index);
+            Ok::<_, Infallible>(())
+        })
+        .run()
+        .await
+}
+
+fn log(file: &Path) -> &'static File {
+    let opened = OpenOptions::new().create(true).append(true).open(file);
+    Box::leak(Box::new(opened.unwrap()))
+}
+
+fn write(mut log: &File, index: usize) {
+    log.write_all(format!("{index}\n").as_bytes()).unwrap();
 }

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod counts;
 mod ends;
+mod faults;
 mod inputs;
 mod killed;
 mod order;

@@ -20,7 +20,7 @@ async fn as_they_end_or_as_the_input_is() {
     for in_order in [false, true] {
         let batch = Batch::new(service_fn(wait), [40, 10, 30, 20]);
         let batch = if in_order { batch.in_order() } else { batch };
-        let results = batch.each(|_, answer| async move { answer }).results();
+        let results = batch.each(|_, answer| async move { answer });
         let order: Vec<_> = results.map(|ended| ended.result.unwrap()).collect().await;
         if in_order {
             assert_eq!(order, [40, 10, 30, 20]);
@@ -41,8 +41,7 @@ async fn in_input_order_no_more_than_a_window_is_held_back() {
     let mut results = Batch::new(service, (0..100).map(|n| if n == 0 { 1_000 } else { 1 }))
         .window(8)
         .in_order()
-        .each(|_, answer| async move { answer })
-        .results();
+        .each(|_, answer| async move { answer });
     let first = results.next().await.unwrap();
     assert_eq!((first.index, log.all().len()), (0, 8));
     let rest: Vec<_> = results.map(|ended| ended.index).collect().await;
@@ -61,8 +60,7 @@ async fn in_input_order_what_fails_first_is_tried_again_and_nothing_passes_it() 
             } else {
                 Ok(answer)
             }
-        })
-        .results();
+        });
     let mut order = Vec::new();
     while let Some(ended) = results.next().await {
         assert_eq!(ended.tries, if ended.index % 7 == 0 { 4 } else { 1 });
@@ -83,8 +81,7 @@ async fn in_input_order_a_run_that_is_stopped_gives_out_what_it_has() {
             } else {
                 Ok(answer)
             }
-        })
-        .results();
+        });
     let mut order = Vec::new();
     while let Some(ended) = results.next().await {
         order.push(ended.index);

@@ -1,6 +1,7 @@
 //! The batch of threads.
 
 use std::cell::Cell;
+use std::collections::HashSet;
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -222,20 +223,68 @@ fn an_input_that_waits_keeps_nothing_from_being_written_down() {
     assert_eq!((summary.counts.succeeded, written()), (4, 5));
 }
 
+/// Whoever of its threads it happens on.
 #[test]
-fn an_input_that_panics_ends_the_run_with_its_panic() {
-    let log = Log::default();
-    let run = || {
-        Batch::new((0..10).inspect(|n| assert_ne!(*n, 5, "no five")))
-            .window(3)
-            .each(|index, _| {
-                log.add(index);
-                Ok::<_, Error>(())
-            })
-            .run()
-    };
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
-    assert_eq!(log.sorted(), [0, 1, 2, 3, 4]);
+fn what_panics_other_than_a_try_ends_the_run_with_its_panic() {
+    for what in ["input", "copy", "until", "progress"] {
+        let log = Log::default();
+        let (threads, done) = (Gauge::default(), log.clone());
+        let run = || {
+            let panics = move |here: &str, now: bool| assert!(what != here || !now, "no {what}");
+            Batch::new((0..1_000).inspect(|n| panics("input", *n == 50)))
+                .window(3)
+                .again(1, move |n| {
+                    panics("copy", *n == 50);
+                    Some(*n)
+                })
+                .until(move || {
+                    panics("until", done.all().len() >= 50);
+                    false
+                })
+                .progress(move |moment: &Moment| panics("progress", moment.done() >= 50))
+                .each(|index, _| {
+                    let _inside = threads.enter();
+                    log.add(index);
+                    Ok::<_, Error>(())
+                })
+                .run()
+        };
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).unwrap_err();
+        assert_eq!(*panic.downcast::<String>().unwrap(), format!("no {what}"));
+        let sent = log.sorted();
+        assert!(sent.len() >= 50 && threads.now() == 0);
+        // It is shown at the end at the latest; all else is asked before the next is sent.
+        assert!(
+            sent.len() < 55 || what == "progress",
+            "{what}: {}",
+            sent.len()
+        );
+    }
+}
+
+/// Those for which there is no room any more end, so that the others need not wake them all.
+#[test]
+fn threads_end_when_a_limit_falls() {
+    let (limit, gauge) = (Limit::new(92), Gauge::default());
+    let (handle, inside) = (limit.clone(), gauge.clone());
+    let (hundred, threads) = (Barrier::new(100), Mutex::new(HashSet::new()));
+    let summary = Batch::new(0..1_000)
+        .window(1_000)
+        .steer(limit)
+        .each(|index, _| {
+            let _inside = inside.enter();
+            if index < 100 {
+                hundred.wait();
+                handle.set_limit(1);
+            } else if index >= 500 {
+                threads.lock().unwrap().insert(std::thread::current().id());
+            }
+            Ok::<_, Error>(())
+        })
+        .run();
+    assert_eq!((summary.counts.succeeded, gauge.peak()), (1_000, 100));
+    let threads = threads.into_inner().unwrap().len();
+    assert!(threads <= 9, "{threads}");
 }
 
 #[test]

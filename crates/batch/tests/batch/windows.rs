@@ -46,8 +46,7 @@ async fn the_window_follows_a_limit_up_and_down() {
     let mut results = Batch::new(service, std::iter::repeat_n((), 200))
         .window(50)
         .steer(limit.clone())
-        .each(|_, answer| async move { answer })
-        .results();
+        .each(|_, answer| async move { answer });
     let mut until = async |time| {
         let end = sleep(ms(time));
         tokio::pin!(end);

@@ -7,5 +7,5 @@ pub(super) fn read(fields: &Fields<'_>, hints: &mut Hints) {
         fields.read("x-ms-retry-after-ms", value::millis),
         hints.retry_after,
     ]);
-    openai::read(fields, hints);
+    openai::read_quotas(fields, hints);
 }

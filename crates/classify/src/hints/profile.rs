@@ -20,8 +20,8 @@ use super::{
 /// | `GitHub` | `x-ratelimit-limit`, `-remaining`, `-reset`, `-resource` | epoch in seconds | throttles with 403 too; the secondary limit says nothing, or only `Retry-After`; a quota per resource |
 /// | `X` | `x-rate-limit-limit`, `-remaining`, `-reset` | epoch in seconds | the hyphen; windows of 15 minutes |
 /// | `Reddit` | `x-ratelimit-used`, `-remaining`, `-reset` | seconds from now | GitHub's names; fractions |
-/// | `OpenAi` | `x-ratelimit-limit-…`, `-remaining-…`, `-reset-…` with any suffix | durations as Go prints them, or seconds | the reset is when the quota is whole again: the longest that a wait can be |
-/// | `AzureOpenAi` | the same; `retry-after-ms`, `x-ms-retry-after-ms` before `Retry-After` | seconds; milliseconds | −1 means unknown |
+/// | `OpenAi` | `x-ratelimit-limit-…`, `-remaining-…`, `-reset-…` with any suffix; `retry-after-ms` before `Retry-After` | durations as Go prints them, or seconds; milliseconds | the reset is when the quota is whole again: the longest that a wait can be |
+/// | `AzureOpenAi` | the same; `x-ms-retry-after-ms` after `retry-after-ms` | seconds; milliseconds | −1 means unknown |
 /// | `Anthropic` | `anthropic-ratelimit-…-limit`, `-remaining`, `-reset` with any name between | timestamps of RFC 3339 | the reset is when the quota is whole again |
 /// | `Shopify` | `X-Shopify-Shop-Api-Call-Limit` | used/limit | no reset: the rate is by plan; `Retry-After` has a fraction |
 /// | `Discord` | `X-RateLimit-Limit`, `-Remaining`, `-Reset-After`, `-Reset`, `-Bucket`, `-Global` | seconds from now before epoch, both with fractions | 10,000 answers of 401, 403 or 429 in ten minutes are a ban |
@@ -93,6 +93,12 @@ impl Profile {
             Some(wait) => Some(Wait::Said(wait)),
             None => (self == Self::GitHub && is_silent).then_some(invented),
         }
+    }
+
+    /// Whether its quotas are buckets that fill all the time, and a reset is when one is full: then there
+    /// is something again much earlier.
+    pub fn fills_evenly(self) -> bool {
+        matches!(self, Self::OpenAi | Self::AzureOpenAi | Self::Anthropic)
     }
 
     pub(super) fn read(self, fields: &Fields<'_>, hints: &mut Hints) {

@@ -52,6 +52,18 @@ x-ratelimit-limit-project-tokens: 5\nx-ratelimit-remaining-images: 0",
 }
 
 #[test]
+fn openai_s_milliseconds_come_before_retry_after() {
+    table(
+        Profile::OpenAi,
+        &[
+            ("retry-after-ms: 374\nRetry-After: 1", NOW, millis(374)),
+            ("retry-after-ms: 0\nRetry-After: 1", NOW, secs(1)),
+            ("x-ms-retry-after-ms: 374\nRetry-After: 1", NOW, secs(1)),
+        ],
+    );
+}
+
+#[test]
 fn azure_s_milliseconds_come_before_retry_after() {
     table(
         Profile::AzureOpenAi,

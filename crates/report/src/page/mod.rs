@@ -3,20 +3,19 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use serde_json::{Value, json};
 use tidegate_core::Cause;
 
-use crate::history::{History, Span};
+use crate::history::History;
 use crate::moves::Move;
 use crate::picture::{self, Drawing, Shape};
 use crate::runs::runs;
+use crate::span::Span;
 use crate::text::escape;
 use crate::{table, time, words};
 
 /// How many reasons are shown where one points; there may be more.
 const REASONS: usize = 5;
-
-/// What, and how much of it or why.
-type Pairs = Vec<(String, String)>;
 
 const WIDE: Shape = Shape {
     width: 1000,
@@ -68,37 +67,51 @@ pub(crate) fn page(history: &History, title: Option<&str>) -> String {
 
 /// The numbers of the whole run.
 fn tiles(page: &mut String, history: &History) {
-    let Some(run) = history.spans(Duration::MAX).pop() else {
+    let Some(run) = history.whole() else {
         return;
     };
     let counts = run.counts();
+    let elapsed = time::words(history.elapsed());
     let seconds = history.elapsed().as_secs_f64().max(1e-3);
     let latency = |quantile| {
         let latency = run.interval.latency(quantile);
         latency.map_or_else(|| String::from("–"), time::words)
     };
-    let tiles = [
-        (
-            format!("answered in {}", time::words(history.elapsed())),
-            counts.answered().to_string(),
-        ),
-        (
-            String::from("successes / s"),
-            words::number(f64::from(counts.successes) / seconds),
-        ),
-        (
-            String::from("failed"),
-            words::percent(counts.failed_share()),
-        ),
-        (String::from("median latency"), latency(0.5)),
-        (String::from("p99 latency"), latency(0.99)),
-        (String::from("limit"), words::limits(history, counts)),
-    ];
+    let mut tiles = Vec::new();
+    if counts.is_heard() {
+        let successes = f64::from(counts.successes) / seconds;
+        let answered = counts.answered().to_string();
+        tiles.extend([
+            (format!("answered in {elapsed}"), answered),
+            (String::from("successes / s"), words::number(successes)),
+            (
+                String::from("failed"),
+                words::percent(counts.failed_share()),
+            ),
+            (String::from("median latency"), latency(0.5)),
+            (String::from("p99 latency"), latency(0.99)),
+        ]);
+    } else {
+        let longest = time::words(counts.longest_wait);
+        tiles.extend([
+            (format!("waited in {elapsed}"), counts.waited.to_string()),
+            (String::from("longest wait"), longest),
+        ]);
+    }
+    let refused = counts.refusals.total();
+    if refused > 0 {
+        tiles.push((String::from("refused unsent"), refused.to_string()));
+    }
+    let (what, value) = words::limit_or_pace(history, counts);
+    tiles.push((what.to_owned(), value));
     page.push_str("<dl class=\"tiles\">\n");
     for (what, value) in tiles {
         let _ = writeln!(page, "<div><dt>{what}</dt><dd>{value}</dd></div>");
     }
     page.push_str("</dl>\n");
+    for line in words::summaries(history).iter().skip(1) {
+        let _ = writeln!(page, "<p>{}</p>", escape(line));
+    }
 }
 
 /// The moves that are numbered in the picture.
@@ -126,36 +139,33 @@ fn reasons(page: &mut String, history: &History) {
     page.push_str("</table>\n");
 }
 
-/// What is said where one points, as JSON: when each stretch begins and ends, in parts of the run, and
-/// pairs of what and how much.
+/// What is said where one points, as JSON: when each stretch begins and ends, in parts of the run, what
+/// there was how much of, and what moved and why.
 fn moments(history: &History) -> String {
     let elapsed = history.elapsed().max(Duration::from_millis(1));
     let moves: Vec<&Move> = history.moves().iter().collect();
-    let said: Vec<(f64, f64, Pairs)> = picture::spans(history)
+    let said = picture::spans(history)
         .iter()
         .map(|span| {
             let from = moves.partition_point(|it| it.at < span.from);
             let until = moves.partition_point(|it| it.at < span.until);
-            (
-                span.from.div_duration_f64(elapsed),
-                span.until.div_duration_f64(elapsed),
-                moment(span, &moves[from..until]),
-            )
+            let when = format!("{} – {}", time::words(span.from), time::words(span.until));
+            json!({
+                "from": span.from.div_duration_f64(elapsed),
+                "until": span.until.div_duration_f64(elapsed),
+                "when": when,
+                "numbers": numbers(span),
+                "moves": moved(&moves[from..until]),
+            })
         })
         .collect();
     // Within a script element only this ends it.
-    let json = serde_json::to_string(&said).expect("text and finite numbers are JSON");
-    json.replace('<', "\\u003c")
+    Value::Array(said).to_string().replace('<', "\\u003c")
 }
 
-fn moment(span: &Span, moves: &[&Move]) -> Pairs {
+/// Those that there are.
+fn numbers(span: &Span) -> Vec<(&'static str, String)> {
     let counts = span.counts();
-    let mut said = Vec::new();
-    let mut say = |what: &str, value: String| said.push((what.to_owned(), value));
-    say(
-        "",
-        format!("{} – {}", time::words(span.from), time::words(span.until)),
-    );
     let [limit, least, greatest] = [
         counts.state.limit,
         counts.least_limit,
@@ -163,47 +173,51 @@ fn moment(span: &Span, moves: &[&Move]) -> Pairs {
     ]
     .map(words::limit);
     let between = format!("{limit} ({least} – {greatest})");
-    say("limit", if least == greatest { limit } else { between });
-    if let Some(mean) = counts.mean_in_flight() {
-        let peak = counts.peak_in_flight;
-        say("in flight", format!("{mean:.0}, at most {peak}"));
-    }
+    let in_flight = |mean: f64| format!("{mean:.0}, at most {}", counts.peak_in_flight);
     let some = |count: u64| (count > 0).then(|| count.to_string());
-    let optional = [
-        ("waiting", counts.waiting.and_then(|most| some(most.into()))),
-        ("succeeded", Some(counts.successes.to_string())),
-        ("throttled", some(counts.overloads_by(Cause::Throttled))),
-        ("unavailable", some(counts.overloads_by(Cause::Unavailable))),
-        ("timed out", some(counts.overloads_by(Cause::TimedOut))),
+    let percent = |share: Option<f64>| share.map(|share| words::percent(Some(share)));
+    let longest = Some(counts.longest_wait).filter(|longest| !longest.is_zero());
+    let by = |cause| some(counts.overloads_by(cause));
+    let numbers = [
         (
-            "no connection",
-            some(counts.overloads_by(Cause::Connection)),
+            "limit",
+            Some(if least == greatest { limit } else { between }),
         ),
+        ("in flight", counts.mean_in_flight().map(in_flight)),
+        ("waiting", counts.waiting.and_then(|most| some(most.into()))),
+        ("waited", some(counts.waited.into())),
+        ("longest wait", longest.map(time::words)),
+        (
+            "refused unsent",
+            some(counts.refusals.total()).map(|_| counts.refusals.to_string()),
+        ),
+        (
+            "succeeded",
+            counts.is_heard().then(|| counts.successes.to_string()),
+        ),
+        ("throttled", by(Cause::Throttled)),
+        ("unavailable", by(Cause::Unavailable)),
+        ("timed out", by(Cause::TimedOut)),
+        ("no connection", by(Cause::Connection)),
         ("failed", some(counts.failures.into())),
         ("not counted", some(counts.ignored.into())),
-        (
-            "share failed",
-            counts
-                .failed_share()
-                .map(|share| words::percent(Some(share))),
-        ),
+        ("share failed", percent(counts.failed_share())),
+        ("setpoint", percent(counts.state.setpoint)),
+        ("sent again", some(counts.retries.into())),
         ("median", span.interval.latency(0.5).map(time::words)),
         ("p99", span.interval.latency(0.99).map(time::words)),
-        (
-            "pace",
-            counts
-                .state
-                .pace
-                .map(|pace| format!("{}/s", words::number(pace))),
-        ),
+        ("pace", counts.state.pace.map(words::pace)),
         ("pause", counts.paused.then(|| String::from("yes"))),
     ];
-    for (what, value) in optional {
-        value.into_iter().for_each(|value| say(what, value));
-    }
+    let there = numbers.into_iter();
+    there
+        .filter_map(|(what, value)| Some((what, value?)))
+        .collect()
+}
+
+fn moved(moves: &[&Move]) -> Vec<(String, String)> {
     let runs = runs(moves.iter().copied(), u32::MAX);
-    for run in runs.iter().filter(|run| run.is_visible()).take(REASONS) {
-        say(&words::adjusted(run), words::why(run));
-    }
-    said
+    let seen = runs.iter().filter(|run| run.is_visible()).take(REASONS);
+    seen.map(|run| (words::adjusted(run), words::why(run)))
+        .collect()
 }

@@ -8,22 +8,17 @@ const add = (kind, text) => {
   element.textContent = text;
   tip.append(element);
 };
-/* The pairs that are not among these are moves. */
-const NUMBERS = new Set(["limit", "in flight", "waiting", "succeeded", "throttled", "unavailable", "timed out",
-  "no connection", "failed", "not counted", "share failed", "median", "p99", "pace", "pause"]);
-const fill = (pairs) => {
+const fill = ({when, numbers, moves}) => {
   tip.replaceChildren();
-  pairs.forEach(([what, value], index) => {
-    if (index === 0) {
-      add("when", value);
-    } else if (NUMBERS.has(what)) {
-      add("what", what);
-      add("value", value);
-    } else {
-      add("move " + (what[0] === "↑" ? "up" : what[0] === "↓" ? "down" : ""), what);
-      add("why", value);
-    }
-  });
+  add("when", when);
+  for (const [what, value] of numbers) {
+    add("what", what);
+    add("value", value);
+  }
+  for (const [what, why] of moves) {
+    add("move " + (what[0] === "↑" ? "up" : what[0] === "↓" ? "down" : ""), what);
+    add("why", why);
+  }
 };
 for (const picture of document.querySelectorAll(".picture")) {
   const rule = picture.querySelector(".rule");
@@ -33,12 +28,12 @@ for (const picture of document.querySelectorAll(".picture")) {
   const show = (index, y) => {
     if (!moments.length) return;
     shown = Math.max(0, Math.min(moments.length - 1, index));
-    const [from, until, pairs] = moments[shown];
+    const {from, until} = moments[shown];
     const box = picture.getBoundingClientRect();
     const x = (left + (right - left) * (from + until) / 2) * box.width;
     rule.style.left = x + "px";
     rule.hidden = tip.hidden = false;
-    fill(pairs);
+    fill(moments[shown]);
     const over = box.left + x > innerWidth / 2;
     const at = over ? box.left + x - tip.offsetWidth - 12 : box.left + x + 12;
     tip.style.left = Math.max(8, Math.min(innerWidth - tip.offsetWidth - 8, at)) + "px";
@@ -47,7 +42,7 @@ for (const picture of document.querySelectorAll(".picture")) {
   const point = (event) => {
     const box = picture.getBoundingClientRect();
     const part = ((event.clientX - box.left) / box.width - left) / (right - left);
-    const index = moments.findIndex(([, until]) => part < until);
+    const index = moments.findIndex(({until}) => part < until);
     show(index < 0 ? moments.length - 1 : index, event.clientY);
   };
   picture.addEventListener("pointermove", point);

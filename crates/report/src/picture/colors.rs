@@ -16,9 +16,10 @@ pub(crate) const LATENCY: RGBColor = RGBColor(0x5B, 0x3F, 0xBF);
 pub(crate) const TAIL: RGBColor = RGBColor(0xB7, 0xA8, 0xEA);
 pub(crate) const PACE: RGBColor = RGBColor(0x9A, 0x67, 0x00);
 pub(crate) const WAITING: RGBColor = RGBColor(0x7A, 0x5C, 0x48);
+pub(crate) const REFUSED: RGBColor = RGBColor(0xB0, 0x48, 0x8C);
 
 /// What stands for each of them where it is dark.
-const DARK: [(RGBColor, &str); 13] = [
+const DARK: [(RGBColor, &str); 14] = [
     (PAPER, "#14181D"),
     (INK, "#E8EBEF"),
     (MUTED, "#9AA5B1"),
@@ -32,6 +33,7 @@ const DARK: [(RGBColor, &str); 13] = [
     (TAIL, "#5D5190"),
     (PACE, "#E0B341"),
     (WAITING, "#C7A78F"),
+    (REFUSED, "#E58CC6"),
 ];
 
 /// As SVG writes it.

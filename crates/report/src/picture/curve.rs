@@ -1,11 +1,11 @@
 use plotters::style::RGBColor;
 
-use crate::history::Span;
+use crate::span::Span;
 
 /// A value over time, in seconds; in several pieces where there was none in between.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
-    pub(crate) name: &'static str,
+    pub(crate) name: String,
     pub(crate) color: RGBColor,
     pub(crate) form: Form,
     pub(crate) pieces: Vec<Vec<(f64, f64)>>,
@@ -24,7 +24,7 @@ pub(crate) const LINE: Form = Form::Line { width: 2 };
 impl Curve {
     /// What `value` says of each span, at its middle.
     pub(crate) fn new(
-        name: &'static str,
+        name: impl Into<String>,
         color: RGBColor,
         form: Form,
         spans: &[Span],
@@ -48,7 +48,7 @@ impl Curve {
             }
         }
         Self {
-            name,
+            name: name.into(),
             color,
             form,
             pieces,

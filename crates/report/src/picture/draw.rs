@@ -5,14 +5,18 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::VPos;
 use tidegate_core::text::tame;
 
-use crate::history::{History, Span};
+use crate::history::History;
 use crate::picture::colors::{self, GRID, INK, MUTED, PAPER};
 use crate::picture::ink::{Area, Failed, Ink, RADIUS, badge, wide};
-use crate::picture::layout::{AXIS, GAP, LEFT, LINE, Layout, MARKS, NAME, RIGHT, Shape, height};
+use crate::picture::layout::{
+    AXIS, GAP, LEFT, LINE, Layout, MARKS, RIGHT, SUMMARY, SWATCH, Shape, above, are_beside,
+    heading, height, legend,
+};
 use crate::picture::marks::{Mark, marks};
 use crate::picture::panel::{Panel, panels};
 use crate::picture::plot::plot;
 use crate::picture::spans;
+use crate::span::Span;
 use crate::{text, time, words};
 
 /// SVG, and where in it the time runs, in parts of its width.
@@ -26,22 +30,26 @@ pub(crate) struct Drawing {
 /// How many pixels a time needs on the axis.
 const TICK: i32 = 80;
 
-/// How many characters of a reason stand in a picture.
-const REASON: usize = 100;
+/// How many characters of a line of the summary stand in a picture.
+const SUMMARIZED: usize = 130;
+
+/// How wide a character of a reason is, about.
+const CHARACTER: i32 = 7;
 
 pub(crate) fn draw(history: &History, title: Option<&str>, shape: Shape) -> Drawing {
     let spans = spans(history);
     let panels = panels(&spans, history.first_limit());
     let marks = marks(history);
     let elapsed = history.elapsed().max(Duration::from_millis(1));
+    let summary = words::summaries(history);
     let plan = Plan {
-        layout: Layout::new(shape, elapsed, &panels, &marks),
+        layout: Layout::new(shape, elapsed, summary.len(), &panels, &marks),
         elapsed,
         marks,
         panels,
         spans,
         title: title.unwrap_or("A run").to_owned(),
-        summary: words::summary(history),
+        summary,
     };
     let mut svg = String::new();
     plan.paint(&mut svg).expect("writing to memory succeeds");
@@ -59,7 +67,8 @@ struct Plan {
     panels: Vec<Panel>,
     marks: Vec<Mark>,
     title: String,
-    summary: String,
+    /// In lines.
+    summary: Vec<String>,
 }
 
 impl Plan {
@@ -70,14 +79,17 @@ impl Plan {
         if shape.alone {
             let title = Ink::new(19.0, INK).bold();
             title.say(&area, &self.title, (LEFT, 14))?;
-            Ink::new(13.0, MUTED).say(&area, &self.summary, (LEFT, 38))?;
+            for (y, line) in (38..).step_by(SUMMARY as usize).zip(&self.summary) {
+                let line = tame(line, SUMMARIZED);
+                Ink::new(13.0, MUTED).say(&area, &line, (LEFT, y))?;
+            }
         }
         self.ticks(&area)?;
         self.pauses(&area)?;
         let mut top = head;
         for (index, panel) in self.panels.iter().enumerate() {
-            name(&area, panel, top)?;
-            top += NAME + if index == 0 { MARKS } else { 0 };
+            name(&area, panel, shape, top)?;
+            top += above(shape, panel) + if index == 0 { MARKS } else { 0 };
             let height = height(shape, panel);
             let size = (shape.width - RIGHT, height);
             let place = area.clone().shrink((0, top), size);
@@ -137,14 +149,18 @@ impl Plan {
     /// Below.
     fn reasons(&self, area: &Area<'_>) -> Result<(), Failed> {
         let mut y = self.layout.bottom + AXIS + GAP;
+        let adjusted = self.marks.iter().map(|mark| words::adjusted(&mark.it));
+        let widest = adjusted.map(|it| wide(&it, 7.4)).max().unwrap_or(0);
+        let x = LEFT + 82 + widest + 16;
+        let room = (self.layout.shape.width - x) / CHARACTER;
         for mark in &self.marks {
             badge(area, mark, (LEFT, y + LINE / 2 - 4))?;
             let at = time::words(mark.it.at);
-            let why = tame(&words::why(&mark.it), REASON);
+            let why = tame(&words::why(&mark.it), room.max(1) as usize);
             let what = Ink::new(12.0, mark.color()).bold();
             Ink::new(12.0, MUTED).say(area, &at, (LEFT + 20, y))?;
             what.say(area, &words::adjusted(&mark.it), (LEFT + 82, y))?;
-            Ink::new(12.0, INK).say(area, &why, (LEFT + 270, y))?;
+            Ink::new(12.0, INK).say(area, &why, (x, y))?;
             y += LINE;
         }
         Ok(())
@@ -152,7 +168,7 @@ impl Plan {
 
     /// With a name, colors for the dark, and what a pointer is told at the numbers.
     fn dress(&self, svg: &str) -> String {
-        let name = text::escape(&format!("{}: {}", self.title, self.summary));
+        let name = text::escape(&format!("{}: {}", self.title, self.summary.join("; ")));
         let open = svg.find('>').map_or(0, |end| end + 1);
         let (head, body) = svg.split_at(open);
         let head = head.replacen("<svg ", "<svg role=\"img\" ", 1);
@@ -174,15 +190,21 @@ impl Plan {
 }
 
 /// What a panel shows, and which curve is what.
-fn name(area: &Area<'_>, panel: &Panel, top: i32) -> Result<(), Failed> {
-    let (mut x, y) = (LEFT, top + 12);
+fn name(area: &Area<'_>, panel: &Panel, shape: Shape, top: i32) -> Result<(), Failed> {
+    let (mut x, mut y) = (LEFT, top + 12);
     Ink::new(13.0, INK).bold().say(area, panel.name, (x, y))?;
-    x += wide(panel.name, 7.8) + 16;
-    for curve in panel.curves.iter().filter(|curve| !curve.name.is_empty()) {
+    if are_beside(shape, panel) {
+        x += heading(panel.name);
+    } else {
+        y = top + above(shape, panel) - 18;
+    }
+    for curve in panel.named() {
         let swatch = [(x, y + 3), (x + 12, y + 7)];
         area.draw(&Rectangle::new(swatch, curve.color.filled()))?;
-        Ink::new(12.0, MUTED).say(area, curve.name, (x + 17, y))?;
-        x += 17 + wide(curve.name, 6.6) + 14;
+        let room = (shape.width - RIGHT - x - SWATCH) / 7;
+        let said = tame(&curve.name, usize::try_from(room).unwrap_or(0));
+        Ink::new(12.0, MUTED).say(area, &said, (x + SWATCH, y))?;
+        x += legend(&curve.name);
     }
     Ok(())
 }

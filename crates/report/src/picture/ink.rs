@@ -75,7 +75,12 @@ pub(crate) fn badge(area: &Area<'_>, mark: &Mark, place: (i32, i32)) -> Result<(
     ink.center(area, &mark.number.to_string(), place, VPos::Center)
 }
 
-/// How wide a text is, about, with characters so wide.
+/// How wide a text is, about, with characters that are so wide on average.
 pub(crate) fn wide(text: &str, character: f64) -> i32 {
-    (character * text.chars().count() as f64) as i32
+    let part = |c: char| match c {
+        'i' | 'j' | 'l' | 't' | 'f' | 'r' | ' ' | '.' | ',' | ':' | '(' | ')' | '/' => 0.62,
+        'm' | 'w' | 'M' | 'W' | '→' | '↑' | '↓' | '%' => 1.5,
+        _ => 1.08,
+    };
+    (character * text.chars().map(part).sum::<f64>()) as i32
 }

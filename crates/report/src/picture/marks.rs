@@ -51,7 +51,8 @@ pub(crate) fn marks(history: &History) -> Vec<Mark> {
     numbered.map(|(number, it)| Mark { number, it }).collect()
 }
 
-/// Where limit and pace went within `window`, at each move, if that is far; and each pause.
+/// Where limit and pace went within `window`, at each move, if that is far; and each that is shown
+/// alone.
 fn shifts(moves: &[Move], window: Duration) -> Vec<Move> {
     let mut shifts: Vec<Move> = Vec::new();
     for (index, it) in moves.iter().enumerate() {
@@ -59,7 +60,7 @@ fn shifts(moves: &[Move], window: Duration) -> Vec<Move> {
         let first = moves.partition_point(|other| other.at < begin);
         let there = net(&moves[first.min(index)..=index]);
         shifts.extend(there.filter(|there| there.ratio().abs() >= LEAST));
-        shifts.extend(it.pauses().then_some(*it));
+        shifts.extend(it.is_event().then_some(*it));
     }
     shifts
 }

@@ -13,10 +13,12 @@ pub(crate) use draw::{Drawing, draw};
 pub(crate) use layout::Shape;
 pub(crate) use marks::marks;
 
-use crate::history::{History, Span};
+use crate::history::History;
+use crate::span::Span;
 
-/// About how many points a curve has at most.
-const POINTS: u32 = 300;
+/// About how many points a curve has at most: in a stretch as short as can be told from its neighbours
+/// there is more chance than news.
+const POINTS: u32 = 150;
 
 /// The stretches that a picture shows: of whole intervals, and the last one at least half a stretch.
 pub(crate) fn spans(history: &History) -> Vec<Span> {

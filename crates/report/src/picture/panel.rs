@@ -1,10 +1,17 @@
 use std::time::Duration;
 
 use crate::counts::Counts;
-use crate::history::Span;
 use crate::moves::{NO_LIMIT, whole};
 use crate::picture::colors;
 use crate::picture::curve::{Curve, Form, LINE};
+use crate::refusals::Refusals;
+use crate::span::Span;
+
+/// The greatest value is so far below the top.
+const HEADROOM: f64 = 1.08;
+
+/// From so many on, seconds are easier to read.
+const MANY_MILLIS: f64 = 5_000.0;
 
 /// Several curves on one scale.
 #[derive(Clone, Debug)]
@@ -18,17 +25,19 @@ pub(crate) struct Panel {
     pub(crate) band: Vec<(f64, f64, f64, f64)>,
 }
 
-/// What a picture shows, from the top down.
+/// What a picture shows, from the top down: what there is to see of it.
 pub(crate) fn panels(spans: &[Span], first_limit: f64) -> Vec<Panel> {
-    let mut panels = vec![
-        limit(spans, first_limit),
-        throughput(spans),
-        failed(spans),
-        latency(spans),
-    ];
-    if spans.iter().any(|span| span.counts().waiting > Some(0)) {
-        panels.push(waiting(spans));
+    let is_heard = spans.is_empty() || spans.iter().any(|span| span.counts().is_heard());
+    let mut panels = vec![limit(spans, first_limit)];
+    panels.retain(|panel| spans.is_empty() || panel.is_seen());
+    if is_heard {
+        panels.extend([throughput(spans), failed(spans), latency(spans)]);
+    } else {
+        panels.push(Panel::new("Most per second", 1.0, vec![pace(spans)]));
     }
+    let held_up = [waiting(spans), longest_wait(spans), refused(spans)];
+    panels.extend(held_up.into_iter().filter(Panel::is_seen));
+    panels.retain(|panel| is_heard || panel.is_seen());
     panels
 }
 
@@ -47,6 +56,7 @@ fn limit(spans: &[Span], first: f64) -> Panel {
         point.1 = first;
     }
     let mut curves = vec![in_flight, limit];
+    curves.retain(|curve| spans.is_empty() || !curve.pieces.is_empty());
     if spans.iter().any(|span| span.counts().paused) {
         // It is behind all panels; here it has its name.
         curves.push(curve("pause", colors::MUTED, LINE, |_| None));
@@ -85,20 +95,31 @@ fn throughput(spans: &[Span]) -> Panel {
     ];
     curves.retain(|curve| curve.name != "failed" || curve.greatest() > 0.0);
     let mut panel = Panel::new("Answers per second", 1.4, curves);
-    let pace = Curve::new("pace", colors::PACE, LINE, spans, |span| {
-        span.counts().state.pace.filter(|pace| *pace <= panel.top)
-    });
-    if !pace.pieces.is_empty() {
+    let pace = pace(spans);
+    // One that is far above what comes through would make all else small.
+    if !pace.pieces.is_empty() && pace.greatest() <= 1.5 * panel.top {
+        panel.top = panel.top.max(HEADROOM * pace.greatest());
         panel.curves.push(pace);
     }
     panel
 }
 
+fn pace(spans: &[Span]) -> Curve {
+    Curve::new("pace", colors::PACE, LINE, spans, |span| {
+        span.counts().state.pace
+    })
+}
+
 fn failed(spans: &[Span]) -> Panel {
-    let share = Curve::new("", colors::OVERLOAD, Form::Area, spans, |span| {
-        span.counts().failed_share().map(|share| 100.0 * share)
-    });
-    let mut panel = Panel::new("Overloaded or failed, %", 1.0, vec![share]);
+    let percent = |name, color, form, share: fn(&Counts) -> Option<f64>| {
+        let share = |span: &Span| share(span.counts()).map(|share| 100.0 * share);
+        Curve::new(name, color, form, spans, share)
+    };
+    let share = percent("", colors::OVERLOAD, Form::Area, Counts::failed_share);
+    let setpoint = percent("setpoint", colors::PACE, LINE, |it| it.state.setpoint);
+    let mut curves = vec![share, setpoint];
+    curves.retain(|curve| curve.name.is_empty() || !curve.pieces.is_empty());
+    let mut panel = Panel::new("Overloaded or failed, %", 1.0, curves);
     panel.top = panel.top.clamp(5.0, 100.0);
     panel
 }
@@ -114,7 +135,8 @@ fn latency(spans: &[Span]) -> Panel {
         quantile("p99", colors::TAIL, 0.99),
         quantile("median", colors::LATENCY, 0.5),
     ];
-    Panel::new("Latency of successes, ms", 1.4, curves)
+    let panel = Panel::new("Latency of successes, ms", 1.4, curves);
+    panel.in_seconds("Latency of successes, s")
 }
 
 fn waiting(spans: &[Span]) -> Panel {
@@ -124,6 +146,31 @@ fn waiting(spans: &[Span]) -> Panel {
     Panel::new("Waiting to be sent", 0.8, vec![waiting])
 }
 
+fn longest_wait(spans: &[Span]) -> Panel {
+    let longest = Curve::new("", colors::WAITING, Form::Area, spans, |span| {
+        let longest = span.counts().longest_wait;
+        Some(1e3 * longest.as_secs_f64())
+    });
+    let panel = Panel::new("Longest wait to be sent, ms", 0.8, vec![longest]);
+    panel.in_seconds("Longest wait to be sent, s")
+}
+
+/// Named after why, since that is mostly the same all along.
+fn refused(spans: &[Span]) -> Panel {
+    let mut run = Refusals::default();
+    spans
+        .iter()
+        .for_each(|span| run.add(&span.counts().refusals));
+    let refused = Curve::new(
+        run.to_string(),
+        colors::REFUSED,
+        Form::Area,
+        spans,
+        |span| Some(per_second(span, span.counts().refusals.total())),
+    );
+    Panel::new("Refused unsent, per second", 0.8, vec![refused])
+}
+
 impl Panel {
     fn new(name: &'static str, height: f64, curves: Vec<Curve>) -> Self {
         let greatest = curves.iter().map(Curve::greatest).fold(0.0, f64::max);
@@ -131,9 +178,36 @@ impl Panel {
             name,
             height,
             curves,
-            top: if greatest > 0.0 { 1.08 * greatest } else { 1.0 },
+            top: if greatest > 0.0 {
+                HEADROOM * greatest
+            } else {
+                1.0
+            },
             band: Vec::new(),
         }
+    }
+
+    /// Of milliseconds, under another name, if they are many.
+    fn in_seconds(mut self, name: &'static str) -> Self {
+        if self.top < MANY_MILLIS {
+            return self;
+        }
+        let curves = self.curves.iter_mut();
+        let points = curves.flat_map(|curve| curve.pieces.iter_mut().flatten());
+        points.for_each(|(_, value)| *value /= 1e3);
+        self.top /= 1e3;
+        Self { name, ..self }
+    }
+
+    /// The curves whose names are to be read.
+    pub(crate) fn named(&self) -> impl Iterator<Item = &Curve> {
+        self.curves.iter().filter(|curve| !curve.name.is_empty())
+    }
+
+    /// Whether any of it is above zero.
+    fn is_seen(&self) -> bool {
+        let is_above = |curve: &Curve| curve.greatest() > 0.0;
+        !self.band.is_empty() || self.curves.iter().any(is_above)
     }
 }
 

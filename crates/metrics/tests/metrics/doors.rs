@@ -1,0 +1,310 @@
+//! Gates, rates, governors and retries.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use tidegate_classify::HttpClassifier;
+use tidegate_core::{Steer, per_second};
+use tidegate_gate::{GateHandle, GateLayer};
+use tidegate_governor::GovernorLayer;
+use tidegate_metrics::Metrics;
+use tidegate_rate::RateLayer;
+use tidegate_retry::{Jitter, RetryLayer};
+use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
+
+use crate::rendered::Recorded;
+
+const STACK: (&str, &str) = ("tidegate_stack", "crawl");
+const SECOND: Duration = Duration::from_secs(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_gate_shows_how_it_stands_who_waited_and_who_was_refused() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let gate = GateLayer::new(2).max_queue(1).handle();
+    metrics.attach(&gate);
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 2.0);
+
+    let inside = [gate.try_acquire().unwrap(), gate.try_acquire().unwrap()];
+    let waits = tokio::spawn({
+        let gate = gate.clone();
+        async move { gate.acquire().await.unwrap() }
+    });
+    tokio::task::yield_now().await;
+    assert!(gate.acquire().await.is_err());
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_in_flight", &[STACK]), 2.0);
+    assert_eq!(recorded.value("tidegate_gate_waiting", &[STACK]), 1.0);
+
+    tokio::time::advance(3 * SECOND).await;
+    drop(inside);
+    drop(waits.await.unwrap());
+    gate.set_limit(7);
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 7.0);
+    assert_eq!(recorded.value("tidegate_gate_in_flight", &[STACK]), 0.0);
+    assert_eq!(
+        recorded.value("tidegate_gate_wait_duration_seconds_sum", &[STACK]),
+        3.0
+    );
+    assert_eq!(
+        recorded.value("tidegate_gate_wait_duration_seconds_count", &[STACK]),
+        1.0
+    );
+    let full = [STACK, ("tidegate_reason", "queue_full")];
+    assert_eq!(recorded.value("tidegate_gate_refused_total", &full), 1.0);
+    assert_eq!(recorded.total("tidegate_gate_refused_total"), 1.0);
+    assert_eq!(
+        recorded.find("tidegate_gate_pace_count_per_second", &[STACK]),
+        None
+    );
+    assert_eq!(recorded.total("tidegate_gate_outcomes_total"), 0.0);
+}
+
+#[test]
+fn ten_thousand_refusals_are_ten_thousand() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let gate = GateLayer::new(1).handle();
+    metrics.attach(&gate);
+    let _inside = gate.try_acquire().unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..2_500).for_each(|_| drop(gate.try_acquire().unwrap_err())));
+        }
+    });
+    gate.close();
+    assert!(gate.try_acquire().is_err());
+    let reason = |reason| [STACK, ("tidegate_reason", reason)];
+    assert_eq!(
+        recorded.value("tidegate_gate_refused_total", &reason("no_room")),
+        10_000.0
+    );
+    assert_eq!(
+        recorded.value("tidegate_gate_refused_total", &reason("closed")),
+        1.0
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_rate_has_a_pace_and_no_limit() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let rate = RateLayer::new(per_second(10.0)).handle();
+    metrics.attach(&rate);
+    rate.acquire(1).await.unwrap();
+    rate.acquire(1).await.unwrap();
+    rate.set_pace(None);
+    metrics.refresh();
+    assert_eq!(
+        recorded.value("tidegate_rate_pace_count_per_second", &[STACK]),
+        0.0
+    );
+    assert_eq!(recorded.value("tidegate_rate_waiting", &[STACK]), 0.0);
+    assert_eq!(
+        recorded.value("tidegate_rate_wait_duration_seconds_sum", &[STACK]),
+        0.1
+    );
+    assert!(
+        !recorded
+            .lines()
+            .iter()
+            .any(|line| line.contains("gate_limit{") || line.contains("in_flight{"))
+    );
+}
+
+/// Answers with the status that is its request's path.
+async fn by_path(request: Request<()>) -> Result<Response<()>, std::io::Error> {
+    let status = request.uri().path()[1..].parse::<u16>().unwrap();
+    Ok(Response::builder().status(status).body(()).unwrap())
+}
+
+fn get(status: u16) -> Request<()> {
+    Request::get(format!("http://a.example/{status}?key=secret"))
+        .body(())
+        .unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_governor_shows_outcomes_and_its_share_of_failures_against_the_setpoint() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let layer = GovernorLayer::new(HttpClassifier::default())
+        .setpoint(0.02)
+        .hold_head();
+    let handle = layer.handle();
+    metrics.attach(&handle);
+    let stack = layer.layer(service_fn(by_path));
+    for status in [503, 200, 200, 404, 200, 500, 429] {
+        let _ = stack.clone().oneshot(get(status)).await.unwrap();
+    }
+    // The first of them was published at once, and nothing since.
+    let outcome = |outcome| [STACK, ("tidegate_outcome", outcome)];
+    assert_eq!(recorded.total("tidegate_gate_outcomes_total"), 1.0);
+    metrics.refresh();
+    for (said, count) in [
+        ("success", 3.0),
+        ("unavailable", 1.0),
+        ("throttled", 1.0),
+        ("failure", 1.0),
+        ("ignored", 1.0),
+        ("timed_out", 0.0),
+        ("connection", 0.0),
+    ] {
+        assert_eq!(
+            recorded.value("tidegate_gate_outcomes_total", &outcome(said)),
+            count,
+            "{said}"
+        );
+    }
+    assert_eq!(
+        recorded.value("tidegate_governor_setpoint_ratio", &[STACK]),
+        0.02
+    );
+    // 1 of 1, then 2 of 5, which weigh 1 − e^(−5/200).
+    let kept = f64::exp(-5.0 / 200.0);
+    let share = kept * 1.0 + (1.0 - kept) * 0.4;
+    assert_eq!(
+        recorded.value("tidegate_governor_failure_share_ratio", &[STACK]),
+        share
+    );
+
+    // An event 100 ms later finds that it is time.
+    tokio::time::advance(Duration::from_millis(100)).await;
+    let _ = stack.clone().oneshot(get(200)).await.unwrap();
+    assert_eq!(recorded.total("tidegate_gate_outcomes_total"), 8.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_shadow_the_limit_is_what_the_law_asks_for() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let layer = GovernorLayer::new(HttpClassifier::default()).hold_head();
+    let handle = layer.handle();
+    metrics.attach(&handle);
+    handle.shadow(true);
+    handle.law(|law| tidegate_core::Controller::move_to(law, now(), 12.0));
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 12.0);
+    handle.shadow(false);
+    metrics.refresh();
+    assert_eq!(
+        recorded.value("tidegate_gate_limit", &[STACK]),
+        handle.limit() as f64
+    );
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the clock of the test, which is paused"
+)]
+fn now() -> std::time::Instant {
+    tokio::time::Instant::now().into_std()
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_after_the_first_counts() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let retry = RetryLayer::exponential(SECOND..SECOND)
+        .jitter(Jitter::None)
+        .attempts(3);
+    let stack = ServiceBuilder::new()
+        .layer(retry.observe(metrics.observer()))
+        .service(service_fn(async |request: Request<Full<Bytes>>| {
+            by_path(request.map(drop))
+                .await
+                .map(|answer| answer.map(|()| Full::<Bytes>::default()))
+        }));
+    let get = |status| get(status).map(|()| Full::default());
+    let _ = stack.clone().oneshot(get(200)).await.unwrap();
+    assert_eq!(
+        recorded.value("tidegate_retry_attempts_total", &[STACK]),
+        0.0
+    );
+    let _ = stack.clone().oneshot(get(503)).await.unwrap();
+    assert_eq!(
+        recorded.value("tidegate_retry_attempts_total", &[STACK]),
+        2.0
+    );
+}
+
+#[test]
+fn a_gate_that_is_gone_is_freed_and_its_gauges_are_zero() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let gate = GateLayer::new(9);
+    let gone = gate.handle().downgrade();
+    metrics.attach(&gate.handle());
+    drop(gate);
+    assert_eq!(gone.snapshot(), None);
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 9.0);
+    metrics.refresh();
+    for name in ["limit", "in_flight", "waiting"] {
+        assert_eq!(
+            recorded.value(&format!("tidegate_gate_{name}"), &[STACK]),
+            0.0
+        );
+    }
+}
+
+#[test]
+fn two_gates_of_one_stack_are_one_sum() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let gates: [GateHandle; 2] = [GateLayer::new(2).handle(), GateLayer::new(3).handle()];
+    let _inside = gates[1].try_acquire().unwrap();
+    gates.iter().for_each(|gate| metrics.attach(gate));
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 5.0);
+    assert_eq!(recorded.value("tidegate_gate_in_flight", &[STACK]), 1.0);
+}
+
+#[test]
+fn what_is_not_known_by_type_can_be_attached() {
+    let recorded = Recorded::new();
+    let shared: Arc<dyn Steer> = Arc::new(GateLayer::new(4).handle());
+    Metrics::new("crawl").attach(&*shared);
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 4.0);
+}
+
+#[test]
+fn each_metric_says_what_it_is_and_in_which_unit() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let governor = GovernorLayer::new(HttpClassifier::default()).pace(per_second(5.0));
+    let rate = RateLayer::new(per_second(10.0));
+    metrics.attach(&governor.handle());
+    metrics.attach(&rate.handle());
+    let _ = metrics.observer();
+    let lines = recorded.lines();
+    for (name, kind) in [
+        ("tidegate_gate_limit", "gauge"),
+        ("tidegate_gate_in_flight", "gauge"),
+        ("tidegate_gate_waiting", "gauge"),
+        ("tidegate_gate_pace_count_per_second", "gauge"),
+        ("tidegate_gate_wait_duration_seconds", "histogram"),
+        ("tidegate_gate_refused_total", "counter"),
+        ("tidegate_gate_outcomes_total", "counter"),
+        ("tidegate_rate_waiting", "gauge"),
+        ("tidegate_rate_pace_count_per_second", "gauge"),
+        ("tidegate_rate_wait_duration_seconds", "histogram"),
+        ("tidegate_rate_refused_total", "counter"),
+        ("tidegate_governor_setpoint_ratio", "gauge"),
+        ("tidegate_governor_failure_share_ratio", "gauge"),
+        ("tidegate_retry_attempts_total", "counter"),
+    ] {
+        assert!(
+            lines.contains(&format!("# TYPE {name} {kind}")),
+            "{name} {lines:#?}"
+        );
+        let help = format!("# HELP {name} ");
+        assert!(
+            lines.iter().any(|line| line.starts_with(&help)),
+            "{name} {lines:#?}"
+        );
+    }
+}

@@ -1,0 +1,42 @@
+use tower_layer::Layer;
+
+use crate::Spanned;
+
+/// One span for each request, at debug, with how long it waited.
+///
+/// Outside of a retry it is the span of a call: all its attempts, and the waits of all. Between the retry
+/// and what is below it is that of one attempt. It may stand in both places.
+///
+/// | field | when | |
+/// |---|---|---|
+/// | `otel.kind`, `otel.name` | | `client`, the method |
+/// | `http.request.method` | | `_OTHER` for one that is not known |
+/// | `server.address`, `server.port` | | the host, and the port or that of the scheme |
+/// | `http.request.resend_count` | sent again | below a retry, which time this is; above one, how often, where [`Events`](crate::Events) observe it |
+/// | `http.response.status_code` | answered | |
+/// | `error.type` | failed | a status of 400 or more, `throttled`, `unavailable`, `timed_out`, `connection`, `refused`, `cancelled`, or `_OTHER` |
+/// | `tidegate.refused_by`, `tidegate.refused_because` | refused | the layer, and `queue_full` and the like |
+/// | `tidegate.wait_ms` | over | in layers of ours that had not sent it yet, and for a service that was not ready |
+///
+/// The names are those of OpenTelemetry's conventions for HTTP clients (1.23); what a subscriber is told,
+/// it is told once. The span ends with the head of the response. Back-off is no wait. What waits behind the worker of
+/// tower's `Buffer` waits unseen.
+///
+/// Where nobody listens to the span it costs a look at whether somebody does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SpanLayer(());
+
+impl SpanLayer {
+    /// Spans with the target `tidegate` and the name `request`.
+    pub fn new() -> Self {
+        Self(())
+    }
+}
+
+impl<S> Layer<S> for SpanLayer {
+    type Service = Spanned<S>;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        Spanned::new(inner)
+    }
+}

@@ -1,0 +1,57 @@
+//! What it costs where nobody listens.
+
+use std::future::{Ready, ready};
+
+use allocation_counter::measure;
+use futures_util::FutureExt;
+use http::{Request, Response};
+use tidegate_core::{Change, Observer as _, Outcome, Reason, Sample, Setting, Units};
+use tidegate_tracing::{Events, SpanLayer};
+use tower::{Layer, Service, service_fn};
+
+use crate::heard::Heard;
+use crate::now;
+
+type Answer = Ready<Result<Response<()>, tidegate_core::Error>>;
+
+#[test]
+fn a_span_to_which_nobody_listens_allocates_nothing() {
+    let echo = service_fn(|_: Request<()>| -> Answer { ready(Ok(Response::new(()))) });
+    let mut stack = SpanLayer::new().layer(echo);
+    let mut send = || {
+        let request = Request::get("https://api.example/").body(()).unwrap();
+        let mut response = |request| stack.call(request).now_or_never().unwrap().unwrap();
+        measure(|| drop(response(request))).count_total
+    };
+    assert_eq!((send(), send()), (0, 0));
+    let (_heard, _listening) = Heard::listen();
+    assert_ne!(send(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_to_which_nobody_listens_allocate_nothing() {
+    let events = Events::new("users").key("a.example");
+    let at = now().into_std();
+    let sample = Sample {
+        started: at,
+        latency: None,
+        in_flight_at_start: 1,
+        in_flight: 1,
+        outcome: Outcome::Failure,
+        retry_after: None,
+    };
+    let change = Change {
+        from: Setting::limit(1.0),
+        to: Setting::limit(2.0),
+        reason: Reason::Starting,
+    };
+    let say = || {
+        events.on_sample(at, &sample);
+        events.on_change(at, &change);
+        events.on_wait(at, 1.s());
+        events.on_retry(at, 2, 1.s());
+    };
+    assert_eq!(measure(say).count_total, 0);
+    let (_heard, _listening) = Heard::listen();
+    assert_ne!(measure(say).count_total, 0);
+}

@@ -1,0 +1,20 @@
+//! What a subscriber hears of a stack.
+
+mod costs;
+mod events;
+mod heard;
+mod hostile;
+mod refusals;
+#[cfg(feature = "reqwest")]
+mod reqwest;
+mod spans;
+
+use tokio::time::Instant;
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the tests' one look at the clock, which they pause"
+)]
+fn now() -> Instant {
+    Instant::now()
+}
