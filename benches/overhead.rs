@@ -1,7 +1,8 @@
 //! What a layer costs a request, as a ratio to tower's `ConcurrencyLimit`.
 //!
 //! Every subject runs beside tower's in the same process and the same round, in turn, in windows of
-//! about 5 ms; the medians of the paired ratios over several processes are what is reported. See
+//! about 5 ms; the medians over several processes of the paired differences and ratios are what is
+//! reported. What metrics cost is beside the same stack without them. See
 //! `target/tidegate/overhead.json` for the figures.
 
 use std::convert::Infallible;
@@ -19,11 +20,13 @@ use futures_util::future::BoxFuture;
 use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
-use http::{Response, StatusCode};
+use http::{Request, Response, StatusCode, Uri};
 use http_body_util::Empty;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use tidegate::{
-    Aimd, Answer, Cause, FeedbackLayer, GateLayer, Outcome, Pace, RateLayer, per_second,
+    Aimd, Answer, Cause, FeedbackLayer, GateLayer, GovernorLayer, Metrics, Outcome, Pace,
+    RateLayer, per_second,
 };
 use tokio::runtime::{Builder, Handle, Id, Runtime};
 use tower::buffer::Buffer;
@@ -55,10 +58,11 @@ fn main() {
     let table = summary(&rows);
     for row in &table {
         println!(
-            "{:<24} {:<12} {:>8.1} ns {:>7.3} {:>4} allocations",
+            "{:<24} {:<12} {:>8.1} ns {:>+8.1} {:>7.3} {:>4} allocations",
             row["subject"].as_str().unwrap_or_default(),
             row["mode"].as_str().unwrap_or_default(),
             row["ns"].as_f64().unwrap_or_default(),
+            row["extra"].as_f64().unwrap_or_default(),
             row["ratio"].as_f64().unwrap_or_default(),
             row["allocations"],
         );
@@ -87,6 +91,7 @@ fn summary(processes: &[Vec<Value>]) -> Vec<Value> {
                 "subject": first["subject"],
                 "mode": first["mode"],
                 "ns": median_of(row, "ns"),
+                "extra": median_of(row, "extra"),
                 "ratio": median_of(row, "ratio"),
                 "allocations": first["allocations"],
             })
@@ -133,7 +138,61 @@ fn measure_all() -> Vec<Value> {
         &buffered,
         &tower,
     ));
+    rows.extend(measure_metrics());
     rows
+}
+
+/// Beside the same stack without them, rather than beside tower's limit.
+fn measure_metrics() -> Vec<Value> {
+    PrometheusBuilder::new()
+        .with_recommended_naming(true)
+        .install_recorder()
+        .expect("nobody else has installed one");
+    let metrics = Metrics::new("bench");
+    let governor = || GovernorLayer::new(by_status).min(100).max(100).start(100);
+    let off = governor().layer(inner(false));
+    let watched = governor();
+    metrics.attach(&watched.handle());
+    let watched = watched.layer(inner(false));
+    let keyed = governor();
+    metrics.key("example.com").attach(&keyed.handle());
+    let keyed = keyed.layer(inner(false));
+    let mut rows = Vec::new();
+    for mode in ["uncontended", "cloned", "contended"] {
+        rows.push(pair("governor, off", mode, &off.clone(), &off));
+        rows.push(pair("governor, metrics", mode, &watched, &off));
+        rows.push(pair("governor, metrics of key", mode, &keyed, &off));
+    }
+    let bare = with_requests(inner_of_requests());
+    let measured = with_requests(metrics.requests().layer(inner_of_requests()));
+    rows.push(pair("requests measured", "uncontended", &measured, &bare));
+    rows
+}
+
+/// Sends it a request to the same host each time.
+fn with_requests(
+    service: impl Service<Request<()>, Response: Send, Error: fmt::Debug + Send, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static,
+) -> impl Subject {
+    let uri = Uri::from_static("http://example.com/");
+    service_fn(move |()| {
+        let mut request = Request::new(());
+        request.uri_mut().clone_from(&uri);
+        service.clone().call(request)
+    })
+}
+
+/// Always ready, with an empty body.
+fn inner_of_requests()
+-> impl Service<Request<()>, Response = Response<Empty<Bytes>>, Error = Infallible, Future: Send>
++ Clone
++ Send
++ Sync
++ 'static {
+    service_fn(|_: Request<()>| ready(Ok(Response::new(Empty::new()))))
 }
 
 fn endless() -> Pace {
@@ -252,17 +311,19 @@ fn pair(name: &str, mode: &str, subject: &impl Subject, tower: &impl Subject) ->
     }
     .expect("a runtime can be built");
     let calls = calls_in(WINDOW, &runtime, mode, tower);
-    let (mut ns, mut ratios) = (Vec::new(), Vec::new());
+    let (mut ns, mut extra, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..WINDOWS {
         let ours = window(&runtime, mode, subject, calls);
         let theirs = window(&runtime, mode, tower, calls);
         ns.push(ours);
+        extra.push(ours - theirs);
         ratios.push(ours / theirs);
     }
     json!({
         "subject": name,
         "mode": mode,
         "ns": median(ns),
+        "extra": median(extra),
         "ratio": median(ratios),
         "allocations": allocations(subject),
     })

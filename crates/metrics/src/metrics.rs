@@ -72,7 +72,8 @@ impl Metrics {
         }
     }
 
-    /// Shows what happens at the layer of this handle, and how it stands.
+    /// Shows what happens at the layer of this handle, and how it stands. Once for each layer: twice counts
+    /// twice.
     ///
     /// Several gates, or several rates, that are attached to one are one sum: for one each, give each a
     /// name as a stack of its own. The layer is not kept alive; when it is gone, its gauges are 0.

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use metrics::{Histogram, Label};
@@ -116,8 +116,14 @@ impl Series {
     fn come_due(&self, at: u64, due: u64) {
         let next = at.saturating_add(nanos(EVERY));
         let won = self.due.compare_exchange(due, next, Acquire, Relaxed);
-        if won.is_ok() {
-            self.refresh();
+        if won.is_err() {
+            return;
+        }
+        match self.published.try_lock() {
+            Ok(published) => self.publish(published),
+            Err(TryLockError::Poisoned(poisoned)) => self.publish(poisoned.into_inner()),
+            // Somebody is at it: perhaps this thread, since to look at a law may move it.
+            Err(TryLockError::WouldBlock) => {}
         }
     }
 

@@ -197,6 +197,22 @@ async fn in_shadow_the_limit_is_what_the_law_asks_for() {
     );
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_law_that_follows_a_hand_while_it_is_looked_at_does_not_stop_the_look() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let handle = GovernorLayer::new(HttpClassifier::default()).handle();
+    metrics.attach(&handle);
+    // The law is told of it by who looks, and tells its observers of that.
+    handle.set_limit(7);
+    tokio::time::advance(SECOND).await;
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 7.0);
+    handle.set_limit(8);
+    tokio::time::advance(SECOND).await;
+    metrics.attach(&handle);
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "the clock of the test, which is paused"
