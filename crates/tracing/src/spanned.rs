@@ -42,7 +42,9 @@ where
     #[inline]
     fn call(&mut self, request: Request) -> Self::Future {
         let span = span::of(&request);
-        let response = span.in_scope(|| self.inner.call(request));
+        let entered = span.enter();
+        let response = self.inner.call(request);
+        drop(entered);
         ResponseFuture::new(response, span)
     }
 }
