@@ -39,8 +39,7 @@
 //! | trace | a request had to wait, or was refused; an answer asked for less, or failed |
 //!
 //! So nothing is said of a single request at info or above, but of the first one that is refused after
-//! a quiet time. What the door itself says stays: a warning at most once a second when bodies that nobody
-//! reads hold every place.
+//! a quiet time. Doors have a warning of their own, when bodies that nobody reads hold every place.
 //!
 //! # What is not said
 //!
