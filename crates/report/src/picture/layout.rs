@@ -123,7 +123,7 @@ pub(crate) fn are_beside(shape: Shape, panel: &Panel) -> bool {
 
 /// How wide a panel's name is, with the room after it.
 pub(crate) fn heading(name: &str) -> i32 {
-    wide(name, 7.8) + 16
+    wide(name, 8.1) + 16
 }
 
 /// How wide a curve's name is, with its color and the room after it.
