@@ -2,7 +2,7 @@
 //!
 //! Every subject runs beside tower's in the same process and the same round, in turn, in windows of
 //! about 5 ms; the medians over several processes of the paired differences and ratios are what is
-//! reported. What metrics cost is beside the same stack without them. See
+//! reported. What a report and metrics cost is beside the same stack without them. See
 //! `target/tidegate/overhead.json` for the figures.
 
 use std::convert::Infallible;
@@ -26,7 +26,7 @@ use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::{Value, json};
 use tidegate::{
     Aimd, Answer, Cause, FeedbackLayer, GateLayer, GovernorLayer, Metrics, Outcome, Pace,
-    RateLayer, per_second,
+    RateLayer, Report, per_second,
 };
 use tokio::runtime::{Builder, Handle, Id, Runtime};
 use tower::buffer::Buffer;
@@ -138,12 +138,12 @@ fn measure_all() -> Vec<Value> {
         &buffered,
         &tower,
     ));
-    rows.extend(measure_metrics());
+    rows.extend(measure_observed());
     rows
 }
 
-/// Beside the same stack without them, rather than beside tower's limit.
-fn measure_metrics() -> Vec<Value> {
+/// What hears a stack, beside the same one unheard, rather than beside tower's limit.
+fn measure_observed() -> Vec<Value> {
     PrometheusBuilder::new()
         .with_recommended_naming(true)
         .install_recorder()
@@ -157,9 +157,13 @@ fn measure_metrics() -> Vec<Value> {
     let keyed = governor();
     metrics.key("example.com").attach(&keyed.handle());
     let keyed = keyed.layer(inner(false));
+    let reported = governor();
+    let _report = Report::attach(&reported.handle());
+    let reported = reported.layer(inner(false));
     let mut rows = Vec::new();
     for mode in ["uncontended", "cloned", "contended"] {
         rows.push(pair("governor, off", mode, &off.clone(), &off));
+        rows.push(pair("governor, report", mode, &reported, &off));
         rows.push(pair("governor, metrics", mode, &watched, &off));
         rows.push(pair("governor, metrics of key", mode, &keyed, &off));
     }
