@@ -119,6 +119,13 @@ impl Move {
         ratio(&self.change)
     }
 
+    /// The same from where this one began to where a `later` one ended.
+    pub(crate) fn ratio_to(&self, later: &Self) -> f64 {
+        let (from, to) = (self.change.from, later.change.to);
+        let reason = later.change.reason;
+        ratio(&Change { from, to, reason })
+    }
+
     /// As one with a `later` one of the same kind that begins where it ends, if neither is shown alone.
     pub(crate) fn followed_by(&self, later: &Self) -> Option<Self> {
         let kind = |it: &Self| (it.direction(), mem::discriminant(&it.change.reason));

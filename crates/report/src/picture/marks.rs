@@ -51,14 +51,16 @@ pub(crate) fn marks(history: &History) -> Vec<Mark> {
     numbered.map(|(number, it)| Mark { number, it }).collect()
 }
 
-/// Where limit and pace went within `window`, at each move, if that is far; and each that is shown
-/// alone.
+/// Where limit and pace went within `window` before each move and with it, from where they had farthest to
+/// go, if that is far; and each that is shown alone.
 fn shifts(moves: &[Move], window: Duration) -> Vec<Move> {
     let mut shifts: Vec<Move> = Vec::new();
     for (index, it) in moves.iter().enumerate() {
         let begin = it.at.saturating_sub(window);
-        let first = moves.partition_point(|other| other.at < begin);
-        let there = net(&moves[first.min(index)..=index]);
+        let first = moves.partition_point(|other| other.at < begin).min(index);
+        let way = |other: &Move| other.ratio_to(it).abs();
+        let farthest = (first..=index).max_by(|a, b| way(&moves[*a]).total_cmp(&way(&moves[*b])));
+        let there = net(&moves[farthest.unwrap_or(index)..=index]);
         shifts.extend(there.filter(|there| there.ratio().abs() >= LEAST));
         shifts.extend(it.is_event().then_some(*it));
     }
