@@ -25,10 +25,11 @@ use tower::{Layer, Service};
 
 const PROCESSES: usize = 5;
 const WINDOWS: usize = 20;
+const SWEEPS: usize = 5;
 const WINDOW: Duration = Duration::from_millis(5);
 const KEYS: usize = 1_000;
 const ACTIVE: usize = 100;
-/// How many keys are there to be cleaned away in a window.
+/// How many keys there are to be cleaned away.
 const STALE: usize = 50_000;
 
 type Head = Request<()>;
@@ -137,7 +138,7 @@ fn costs(threads: usize) -> Costs {
     let (gates, stack) = (plain(), keyed());
     let calls_in = |calls: u32, keyed: bool| -> f64 {
         let barrier = Barrier::new(threads);
-        let run = || {
+        let run = &|thread: usize| {
             let (mut gates, mut stack, mut requests) =
                 (gates.clone(), stack.clone(), requests(KEYS));
             if keyed {
@@ -145,7 +146,7 @@ fn costs(threads: usize) -> Costs {
             }
             barrier.wait();
             let began = clock();
-            let mut key = 0;
+            let mut key = thread * KEYS / threads;
             for _ in 0..calls {
                 if keyed {
                     call(&mut stack, &mut requests[key]);
@@ -157,7 +158,9 @@ fn costs(threads: usize) -> Costs {
             (clock() - began).as_nanos() as f64 / f64::from(calls)
         };
         let nanos: Vec<f64> = thread::scope(|scope| {
-            let running: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+            let running: Vec<_> = (0..threads)
+                .map(|thread| scope.spawn(move || run(thread)))
+                .collect();
             let done = running.into_iter().map(thread::ScopedJoinHandle::join);
             done.map(|nanos| nanos.expect("no call panics")).collect()
         });
@@ -197,24 +200,26 @@ fn slowest() -> Slowest {
     let mut quiet = keyed();
     let mut requests = requests(ACTIVE);
     let mut times = [(); 3].map(|()| Vec::new());
-    for _ in 0..WINDOWS {
+    for _ in 0..SWEEPS {
         let mut cleaned = keyed();
         let handle = cleaned.handle();
-        let stale: Vec<_> = (0..STALE)
-            .map(|key| handle.key(&format!("stale-{key}")))
-            .collect();
-        requests
-            .iter_mut()
-            .for_each(|slot| call(&mut cleaned, slot));
+        let stale = (0..STALE).map(|key| handle.key(&format!("stale-{key}")));
+        let stale: Vec<_> = stale.collect();
+        // Each of them has been looked at, and two seconds later none is in use.
+        for turn in 0..16 * STALE {
+            call(&mut cleaned, &mut requests[turn % ACTIVE]);
+        }
         drop(stale);
+        thread::sleep(Duration::from_secs(2));
+        let before = handle.len();
         let calls = STALE / 4;
         times[0].push(p99(calls, |key| call(&mut gates[key], &mut requests[key])));
         times[1].push(p99(calls, |key| call(&mut quiet, &mut requests[key])));
         times[2].push(p99(calls, |key| call(&mut cleaned, &mut requests[key])));
+        let gone = before - handle.len();
         assert!(
-            handle.len() > ACTIVE && handle.len() < STALE - calls / 4,
-            "{}",
-            handle.len()
+            gone >= calls / 8 && handle.len() > ACTIVE,
+            "{gone} of {before}"
         );
     }
     let [plain, quiet, cleaning] = times.map(median);

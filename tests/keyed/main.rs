@@ -20,11 +20,13 @@ mod settings;
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::{Request, Response};
 use tidegate::{Error, GateLayer, HoldHead, Keyable, KeyedHandle, Pace, Refused, per};
+use tokio::time::advance;
 use tower::util::ServiceFn;
 use tower::{Service, ServiceExt, service_fn};
 
@@ -71,13 +73,30 @@ where
     }
 }
 
-/// Sends to hosts of no further use until every key has been looked at twice.
+/// A host that nobody has asked before.
+fn passer_by() -> String {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    format!("passer-by-{}.example", NUMBER.fetch_add(1, Relaxed))
+}
+
+/// Looks at every key twice, for hosts of no further use.
 fn clean<S, L>(stack: &S, handle: &KeyedHandle<L>)
 where
     S: Service<Head, Response = Response<()>, Error = Error> + Clone,
     L: Keyable,
 {
-    for turn in 0..2 * 64 * (2 + handle.len() / 64) {
-        send(stack, &format!("passer-by-{turn}.example")).unwrap();
+    for _ in 0..2 * 64 * (2 + handle.len() / 64) {
+        send(stack, &passer_by()).unwrap();
     }
+}
+
+/// The same a second later, when what has not been used since may go.
+async fn clean_later<S, L>(stack: &S, handle: &KeyedHandle<L>)
+where
+    S: Service<Head, Response = Response<()>, Error = Error> + Clone,
+    L: Keyable,
+{
+    clean(stack, handle);
+    advance(Duration::from_secs(1)).await;
+    clean(stack, handle);
 }

@@ -11,7 +11,7 @@ use tokio::time::{advance, sleep};
 use tower::{Layer, ServiceExt, service_fn};
 
 use crate::support::{assert_free, now};
-use crate::{clean, echo, get, send, slow, strict};
+use crate::{clean_later, echo, get, send, slow, strict};
 
 #[tokio::test(start_paused = true)]
 async fn a_limit_that_is_moved_while_requests_wait_lets_in_those_of_its_key_alone() {
@@ -54,7 +54,7 @@ async fn what_was_set_for_a_key_is_there_again_when_the_key_comes_back() {
         assert_eq!(handle.get("a.example").unwrap().limit(), 2);
         assert_eq!(handle.snapshot("a.example").unwrap().pace, Some(slow(3)));
         advance(3_000.s()).await;
-        clean(&stack, &handle);
+        clean_later(&stack, &handle).await;
         assert!(handle.get("a.example").is_none());
     }
 }

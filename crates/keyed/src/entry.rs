@@ -2,7 +2,6 @@ use std::fmt;
 
 /// A key and the layer that is kept for it. While anybody but the table holds it, it stays there.
 pub(crate) struct Entry<L> {
-    pub(crate) hash: u64,
     pub(crate) key: Box<str>,
     pub(crate) layer: L,
 }

@@ -18,6 +18,9 @@ const LONGEST: usize = 260;
 impl<Request: Destination> Key<Request> for PerHost {
     #[inline]
     fn with_key<T>(&self, request: &Request, look_up: impl FnOnce(&str) -> T) -> T {
+        if let Some(host) = request.plain_host() {
+            return look_up(host);
+        }
         let (host, port) = (request.host(), request.port());
         let host = host.strip_suffix('.').unwrap_or(host);
         let as_it_is = |byte: u8| !byte.is_ascii_uppercase() && byte != b'[';

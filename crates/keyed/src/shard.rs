@@ -19,6 +19,8 @@ pub(crate) struct Shard<L> {
 
 #[derive(Debug)]
 struct Slot<L> {
+    /// Beside the entry, so that a table that grows or shrinks does not go to each of them.
+    hash: u64,
     entry: Arc<Entry<L>>,
     /// The second, of the table's, in which the cursor last found it in use.
     since: u32,
@@ -72,9 +74,12 @@ impl<L> Shard<L> {
         self.look_ups = before.wrapping_add(1);
         let slot = self
             .slots
-            .find_mut(hash, |slot| *slot.entry.key == *key)
+            .find_mut(hash, |slot| slot.is(hash, key))
             .map(|slot| {
-                slot.used = true;
+                // Not written where it is so already: threads that read the same slots do not meet there.
+                if !slot.used {
+                    slot.used = true;
+                }
                 Arc::clone(&slot.entry)
             });
         (slot, before)
@@ -82,19 +87,19 @@ impl<L> Shard<L> {
 
     /// The entry of a key, which this does not count as a use.
     pub(crate) fn peek(&self, hash: u64, key: &str) -> Option<&Arc<Entry<L>>> {
-        let slot = self.slots.find(hash, |slot| *slot.entry.key == *key);
+        let slot = self.slots.find(hash, |slot| slot.is(hash, key));
         slot.map(|slot| &slot.entry)
     }
 
     /// Keeps an entry whose key is not there.
-    pub(crate) fn insert(&mut self, entry: Arc<Entry<L>>, second: u32) {
+    pub(crate) fn insert(&mut self, hash: u64, entry: Arc<Entry<L>>, second: u32) {
         let slot = Slot {
+            hash,
             entry,
             since: second,
             used: true,
         };
-        self.slots
-            .insert_unique(slot.entry.hash, slot, |slot| slot.entry.hash);
+        self.slots.insert_unique(slot.hash, slot, |slot| slot.hash);
     }
 }
 
@@ -131,7 +136,7 @@ impl<L: Keyable> Shard<L> {
                 Freshness::Fresh => Verdict::GoesAlone,
                 Freshness::Learned => {
                     let since = if slot.used { at.second } else { slot.since };
-                    let hash = slot.entry.hash;
+                    let hash = slot.hash;
                     let idle = Idle { since, hash };
                     idlest = Some(idlest.map_or(idle, |other| other.min(idle)));
                     Verdict::Stays
@@ -145,7 +150,7 @@ impl<L: Keyable> Shard<L> {
 
     /// Takes out the one that was named, unless it is in use by now.
     pub(crate) fn take(&mut self, idle: Idle, at: Moment) -> Option<Arc<Entry<L>>> {
-        let is_it = |slot: &Slot<L>| slot.entry.hash == idle.hash;
+        let is_it = |slot: &Slot<L>| slot.hash == idle.hash;
         let mut slot = self.slots.find_entry(idle.hash, is_it).ok()?;
         if slot.get_mut().freshness(at.now) == Freshness::InUse {
             return None;
@@ -180,7 +185,7 @@ impl<L: Keyable> Shard<L> {
         }
         let len = self.slots.len();
         if self.slots.capacity() > SMALL.max(4 * len) {
-            self.slots.shrink_to(2 * len, |slot| slot.entry.hash);
+            self.slots.shrink_to(2 * len, |slot| slot.hash);
         }
         looked
     }
@@ -194,6 +199,13 @@ enum Verdict {
     GoesAlone,
 }
 
+impl<L> Slot<L> {
+    #[inline]
+    fn is(&self, hash: u64, key: &str) -> bool {
+        self.hash == hash && *self.entry.key == *key
+    }
+}
+
 impl<L: Keyable> Slot<L> {
     fn may_go(&mut self, at: Moment, idle: u32) -> bool {
         if self.used {
@@ -202,7 +214,8 @@ impl<L: Keyable> Slot<L> {
             return false;
         }
         match self.freshness(at.now) {
-            Freshness::Fresh => true,
+            // Not at once: one that is used each time that the cursor has come by would be made each time.
+            Freshness::Fresh => at.second > self.since,
             Freshness::Learned => at.second.saturating_sub(self.since) >= idle,
             Freshness::InUse => {
                 self.since = at.second;

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -29,8 +29,6 @@ pub(crate) struct Table<L> {
     origin: Instant,
     /// The shard that is cleaned next.
     turn: AtomicUsize,
-    /// After how many look-ups of a shard somebody cleans.
-    every: AtomicU32,
     /// What is used where there is no room for more.
     overflow: Mutex<Option<Arc<Entry<L>>>>,
     overflowed: AtomicUsize,
@@ -48,16 +46,12 @@ const MAX_KEYS: usize = 100_000;
 
 const IDLE: Duration = Duration::from_secs(600);
 
-/// At how many keys one who brings a new one looks, and how often, while half of those go.
-const STEP: usize = 8;
-const STEPS: usize = 8;
+/// After how many look-ups of a part somebody cleans: less than one call in a hundred does.
+const CLEAN_EVERY: u32 = 256;
 
-/// At how many keys one who finds its own looks, each so many look-ups: the fewer the more evenly they
-/// are spread. Powers of two.
-const GLANCE: usize = 2;
-const GLANCE_EVERY: u32 = 16;
-/// While what is looked at goes.
-const SWEEP_EVERY: u32 = 2;
+/// At how many keys one who cleans looks, and how often, while half of those go.
+const STEP: usize = 16;
+const STEPS: usize = 4;
 
 /// At how many keys one looks to make room.
 const SAMPLE: usize = 32;
@@ -81,7 +75,6 @@ impl<L> Table<L> {
             idle: AtomicUsize::new(IDLE.as_secs() as usize),
             origin: now(),
             turn: AtomicUsize::new(0),
-            every: AtomicU32::new(GLANCE_EVERY),
             overflow: Mutex::new(None),
             overflowed: AtomicUsize::new(0),
             loaded: RwLock::new(None),
@@ -153,8 +146,8 @@ impl<L: Keyable> Table<L> {
     pub(crate) fn find(&self, key: &str) -> Arc<Entry<L>> {
         let hash = self.hasher.hash_one(key);
         let (entry, before) = lock(self.shard(hash)).find(hash, key);
-        if before & (self.every.load(Relaxed) - 1) == 0 {
-            self.glance();
+        if before % CLEAN_EVERY == CLEAN_EVERY - 1 {
+            self.clean(self.moment());
         }
         entry.unwrap_or_else(|| self.find_new(hash, key))
     }
@@ -171,7 +164,7 @@ impl<L: Keyable> Table<L> {
                 self.find_shared()
             });
         };
-        let (entry, mut known) = self.entry(hash, key);
+        let (entry, mut known) = self.entry(key);
         loop {
             let mut shard = lock(self.shard(hash));
             if let Some(other) = shard.find(hash, key).0 {
@@ -180,7 +173,7 @@ impl<L: Keyable> Table<L> {
                 return other;
             }
             if self.is_loaded(known.as_ref()) {
-                shard.insert(Arc::clone(&entry), at.second);
+                shard.insert(hash, Arc::clone(&entry), at.second);
                 reserved.keep();
                 return entry;
             }
@@ -194,7 +187,7 @@ impl<L: Keyable> Table<L> {
         if let Some(shared) = self.overflow() {
             return shared;
         }
-        let (entry, mut known) = self.entry(self.hasher.hash_one(SHARED), SHARED);
+        let (entry, mut known) = self.entry(SHARED);
         loop {
             let mut overflow = lock(&self.overflow);
             if let Some(other) = &*overflow {
@@ -212,12 +205,12 @@ impl<L: Keyable> Table<L> {
     }
 
     /// A new entry, and which settings it has.
-    fn entry(&self, hash: u64, key: &str) -> (Arc<Entry<L>>, Option<Loaded<L>>) {
+    fn entry(&self, key: &str) -> (Arc<Entry<L>>, Option<Loaded<L>>) {
         let loaded = self.loaded();
         let layer = self.make(key);
         loaded.iter().for_each(|loaded| loaded.prepare(&layer, key));
         let key = key.into();
-        (Arc::new(Entry { hash, key, layer }), loaded)
+        (Arc::new(Entry { key, layer }), loaded)
     }
 
     /// Room for one more key.
@@ -267,47 +260,28 @@ impl<L: Keyable> Table<L> {
     }
 
     /// Looks at a few keys, and at more of them as long as half go.
-    fn clean(&self, at: Moment) {
-        let mut gone = Vec::new();
-        for _ in 0..STEPS {
-            let before = gone.len();
-            let looked = self.clean_next(STEP, at, |entry| gone.push(entry));
-            if looked == 0 || 2 * (gone.len() - before) < looked {
-                break;
-            }
-        }
-        self.let_go(gone.iter());
-    }
-
-    /// Looks at so few that nobody notices, and again soon if some of them go.
     #[inline(never)]
-    fn glance(&self) {
-        let mut gone = [const { None }; GLANCE];
-        let mut places = gone.iter_mut();
-        self.clean_next(GLANCE, self.moment(), |entry| {
-            let place = places.next().expect("no more go than it looks at");
-            *place = Some(entry);
-        });
-        let every = if gone[0].is_some() {
-            SWEEP_EVERY
-        } else {
-            GLANCE_EVERY
-        };
-        if self.every.load(Relaxed) != every {
-            self.every.store(every, Relaxed);
-        }
-        self.let_go(gone.iter().flatten());
-    }
-
-    /// Looks at so many keys of the next part. Returns at how many it has looked.
-    fn clean_next(&self, most: usize, at: Moment, goes: impl FnMut(Arc<Entry<L>>)) -> usize {
+    fn clean(&self, at: Moment) {
         let idle = u32::try_from(self.idle.load(Relaxed)).unwrap_or(u32::MAX);
+        let mut gone = [const { None }; STEP * STEPS];
+        let mut places = gone.iter_mut();
         let mut shard = match self.next_shard().try_lock() {
             Ok(shard) => shard,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return 0,
+            Err(TryLockError::WouldBlock) => return,
         };
-        shard.clean(most, at, idle, goes)
+        for _ in 0..STEPS {
+            let before = places.len();
+            let looked = shard.clean(STEP, at, idle, |entry| {
+                let place = places.next().expect("no more go than are looked at");
+                *place = Some(entry);
+            });
+            if looked == 0 || 2 * (before - places.len()) < looked {
+                break;
+            }
+        }
+        drop(shard);
+        self.let_go(gone.iter().flatten());
     }
 
     /// What they took is free before they are dropped, which may run anything.
