@@ -95,7 +95,7 @@ fn row(name: &str, drive: impl Future<Output = ()> + Send + 'static) {
     println!(
         "{name:<28} {:>9.0} requests/s, {} KiB more at the peak",
         REQUESTS as f64 / took.as_secs_f64(),
-        peak_memory() - before,
+        peak_memory().saturating_sub(before),
     );
 }
 

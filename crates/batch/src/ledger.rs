@@ -96,6 +96,11 @@ impl Ledger {
         error
     }
 
+    /// Nothing more will be written down: another run may have the file.
+    pub(crate) fn close(&mut self) {
+        self.journal = None;
+    }
+
     /// A request is done. After the first write that fails the file ends with what may be half a line:
     /// nothing is added.
     pub(crate) fn write_down(&mut self, index: usize) {

@@ -70,8 +70,9 @@ impl<T> Outbox<T> {
         self.close();
     }
 
-    /// Nothing that is not over will end.
-    pub(crate) fn close(&mut self) {
+    /// Nothing that is not over will end. Whether there is anything to take.
+    pub(crate) fn close(&mut self) -> bool {
         self.places.retain(|place| place.ended.is_some());
+        !self.places.is_empty()
     }
 }

@@ -1,14 +1,15 @@
 use std::fmt;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt};
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
+use tokio::task::unconstrained;
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at};
 
 use crate::clock::now;
 use crate::ended::Ended;
-use crate::job::Job;
+use crate::job::{Begun, Job};
 use crate::ledger::{Ledger, Next};
 use crate::moment::Moment;
 use crate::outbox::Outbox;
@@ -17,6 +18,7 @@ use crate::queue::Queue;
 use crate::settings::{Settings, Until};
 use crate::stopped::Stopped;
 use crate::summary::Summary;
+use crate::told::Told;
 use crate::tries::{Cancelled, Tries};
 
 /// Many requests and what is made of their answers, to be [run](Self::run); or, each when it is over, a
@@ -32,8 +34,10 @@ pub struct Results<Src: Stream, T> {
     ledger: Ledger,
     settings: Settings<Src::Item>,
     until: Until,
-    /// The one that was taken last, until another is asked for.
+    /// The one that was taken last, if it is done, until another is asked for.
     taken: Option<usize>,
+    /// Whether nobody takes them.
+    unseen: bool,
     requests: Option<usize>,
     ticks: Option<Interval>,
     started: Option<Instant>,
@@ -60,6 +64,7 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
             settings,
             until,
             taken: None,
+            unseen: false,
             ticks: None,
             started: None,
             took: None,
@@ -73,7 +78,7 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
     /// Outside of a tokio runtime with time enabled, and if the input, the copying of a request, or who is
     /// told of the progress does.
     pub async fn run(mut self) -> Summary {
-        // Nobody sees in which order they are taken.
+        self.unseen = true;
         self.outbox.in_any_order();
         while self.next().await.is_some() {}
         self.into_summary()
@@ -118,9 +123,10 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
         let checkpoint = self.settings.checkpoint.take();
         self.queue.numbers = self.ledger.open(checkpoint, self.requests);
         if self.settings.progress.is_some() || self.settings.window.steer.is_some() {
-            let mut ticks = interval(PERIOD);
+            let mut ticks = interval_at(now() + PERIOD, PERIOD);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             self.ticks = Some(ticks);
+            self.show();
         }
     }
 
@@ -129,11 +135,6 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
         if let Some(index) = self.taken.take() {
             self.ledger.write_down(index);
         }
-    }
-
-    fn give(&mut self, ended: Ended<T>) -> Poll<Option<Ended<T>>> {
-        self.taken = ended.result.is_ok().then_some(ended.index);
-        Poll::Ready(Some(ended))
     }
 
     fn poll_until(&mut self, context: &mut Context<'_>) {
@@ -146,15 +147,13 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
         }
     }
 
-    fn poll_ticks(&mut self, context: &mut Context<'_>) {
-        let Some(ticks) = &mut self.ticks else { return };
-        let mut due = false;
-        while ticks.poll_tick(context).is_ready() {
-            due = true;
-        }
-        if due {
-            self.show();
-        }
+    /// Also where the results have used up what a task may do in one turn.
+    fn poll_ticks(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let Some(ticks) = &mut self.ticks else {
+            return Poll::Pending;
+        };
+        let tick = pin!(unconstrained(ticks.tick())).poll(context);
+        tick.map(|_| self.show())
     }
 
     fn show(&mut self) {
@@ -162,22 +161,54 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
         self.settings.progress.show(&moment);
     }
 
-    /// Begins as many as there is room for.
-    fn fill(&mut self, context: &mut Context<'_>) {
+    /// Sees to all tries that have ended.
+    fn drain(&mut self, context: &mut Context<'_>) -> Drained {
+        let mut some = false;
+        loop {
+            match self.tries.poll_ended(context) {
+                Poll::Ready(Some(Ok((begun, told)))) => self.end(begun, told),
+                Poll::Ready(Some(Err(Cancelled))) => {
+                    // There are no timers any more.
+                    (self.ticks, self.until.0) = (None, None);
+                    self.ledger.stop(Stopped::Shutdown);
+                }
+                Poll::Ready(None) => return Drained { some, all: true },
+                Poll::Pending => return Drained { some, all: false },
+            }
+            some = true;
+        }
+    }
+
+    fn end(&mut self, begun: Begun<Src::Item>, told: Told<T>) {
+        match self.ledger.end(begun, told) {
+            Next::Again(job) => self.queue.tail.put_back(job),
+            Next::Ended(ended) if self.unseen && ended.result.is_ok() => {
+                self.ledger.write_down(ended.index);
+            }
+            Next::Ended(_) if self.unseen => {}
+            Next::Ended(ended) => self.outbox.put(ended),
+        }
+    }
+
+    /// Begins as many as there is room for, and says whether that is any.
+    fn fill(&mut self, context: &mut Context<'_>) -> bool {
+        let mut some = false;
         if self.ledger.stopped.is_some() || self.queue.is_empty() {
-            return;
+            return some;
         }
         let Some(window) = self.settings.window.size() else {
             self.ledger.stop(Stopped::Closed);
-            return;
+            return some;
         };
         while self.tries.len() < window {
             let until = self.outbox.until(self.settings.window.most);
-            match self.queue.poll_next(context, until) {
-                Poll::Ready(Some(job)) => self.begin(job),
-                Poll::Ready(None) | Poll::Pending => return,
-            }
+            let Poll::Ready(Some(job)) = self.queue.poll_next(context, until) else {
+                break;
+            };
+            self.begin(job);
+            some = true;
         }
+        some
     }
 
     fn begin(&mut self, job: Job<Src::Item>) {
@@ -196,6 +227,7 @@ impl<Src: Stream, T: Send + 'static> Results<Src, T> {
             self.took = Some(self.since_start());
             self.ticks = None;
             self.until.0 = None;
+            self.ledger.close();
             self.show();
         }
     }
@@ -212,31 +244,31 @@ impl<Src: Stream, T: Send + 'static> Stream for Results<Src, T> {
         this.start();
         this.write_down();
         loop {
-            this.poll_until(context);
-            this.poll_ticks(context);
-            this.fill(context);
             if let Some(ended) = this.outbox.take() {
-                return this.give(ended);
+                this.taken = ended.result.is_ok().then_some(ended.index);
+                return Poll::Ready(Some(ended));
             }
-            match this.tries.poll_ended(context) {
-                Poll::Ready(Some(Ok((begun, told)))) => match this.ledger.end(begun, told) {
-                    Next::Ended(ended) => this.outbox.put(ended),
-                    Next::Again(job) => this.queue.tail.put_back(job),
-                },
-                Poll::Ready(Some(Err(Cancelled))) => this.ledger.stop(Stopped::Shutdown),
-                Poll::Ready(None) if this.is_over() => {
-                    // What stands at the tail of a run that was stopped holds nothing back.
-                    this.outbox.close();
-                    if let Some(last) = this.outbox.take() {
-                        return this.give(last);
-                    }
-                    this.finish();
-                    return Poll::Ready(None);
-                }
-                Poll::Ready(None) | Poll::Pending => return Poll::Pending,
+            this.poll_until(context);
+            let drained = this.drain(context);
+            // All that has ended makes room before any of it is taken.
+            if this.fill(context) || drained.some {
+                continue;
+            }
+            if !(drained.all && this.is_over()) {
+                ready!(this.poll_ticks(context));
+            } else if !this.outbox.close() {
+                this.finish();
+                return Poll::Ready(None);
             }
         }
     }
+}
+
+/// What there was of tries that had ended.
+struct Drained {
+    some: bool,
+    /// None is under way any more.
+    all: bool,
 }
 
 impl<Src: Stream, T> fmt::Debug for Results<Src, T> {

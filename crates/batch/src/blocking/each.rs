@@ -86,6 +86,10 @@ where
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut run = self.lock();
         loop {
+            // A panic behind the lock.
+            if self.run.is_poisoned() {
+                return;
+            }
             let (request, begun) = match run.turn() {
                 Turn::Try(request, begun) => (request, begun),
                 Turn::Ask(input) => {

@@ -257,8 +257,13 @@ async fn of_two_runs_at_once_the_second_is_refused_and_sends_nothing() {
     assert_eq!((path, other.all().len()), (&file, 0));
     assert_eq!(second.left.count(), Some(10));
     drop(first);
-    // The first has given it back.
-    assert_eq!(run(&file, &other, never).await.counts.succeeded, 10);
+    // The first has given it back; so does one that is over.
+    let mut results = Batch::new(service_fn(slow), 0..10)
+        .resume_from(&file)
+        .each(|index, _| async move { if index < 3 { Err("failed") } else { Ok(()) } });
+    while results.next().await.is_some() {}
+    assert_eq!(run(&file, &other, never).await.counts.succeeded, 3);
+    assert_eq!(results.into_summary().counts.succeeded, 7);
 }
 
 #[tokio::test(start_paused = true)]

@@ -186,6 +186,8 @@ fn a_runtime_that_shuts_down_stops_the_run_and_what_was_under_way_is_left() {
     });
     let run = Batch::new(service, 0..1_000)
         .window(7)
+        .steer(Limit::new(9))
+        .progress(|_: &Moment| {})
         .each(|_, answer| async move { answer })
         .run();
     let driver = std::thread::spawn(move || handle.block_on(run));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use tidegate_batch::{Batch, Moment};
+use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep};
 use tower::limit::ConcurrencyLimit;
 use tower::service_fn;
@@ -159,6 +160,28 @@ async fn progress_is_shown_at_the_start_ten_times_a_second_and_at_the_end() {
         (9..=10).contains(&done[1]) && (19..=20).contains(&done[2]),
         "{done:?}"
     );
+}
+
+/// Not even between two requests: in real time, since paused time would pass only then.
+#[tokio::test]
+async fn a_run_that_never_rests_shows_its_progress_too() {
+    let (enough, until) = oneshot::channel();
+    let (mut enough, mut shown) = (Some(enough), 0);
+    let run = Batch::new(
+        service_fn(|()| ready(Ok::<_, Infallible>(()))),
+        iter::repeat(()),
+    )
+    .progress(move |_: &Moment| {
+        shown += 1;
+        if shown == 3 {
+            enough.take().unwrap().send(()).unwrap();
+        }
+    })
+    .until(until)
+    .each(|_, answer| ready(answer))
+    .run();
+    let summary = tokio::spawn(run).await.unwrap();
+    assert_eq!(summary.counts.ended(), summary.left.from);
 }
 
 #[expect(
