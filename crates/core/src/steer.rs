@@ -72,6 +72,8 @@ pub struct Snapshot {
     pub frozen: bool,
     /// Whether the law decides without being followed.
     pub shadow: bool,
+    /// The limit that it then asks for, to a fraction of a request.
+    pub asked: Option<f64>,
     /// Whether it is closed for good.
     pub closed: bool,
 }
@@ -90,6 +92,7 @@ impl Snapshot {
             learns: false,
             frozen: false,
             shadow: false,
+            asked: None,
             closed: false,
         }
     }

@@ -213,6 +213,12 @@ impl<L: Controller> ControlLoop<L> {
         self.lock().shadow
     }
 
+    /// The limit that the law asks for, if it is not followed.
+    pub(crate) fn asked_in_shadow(&self) -> Option<f64> {
+        let state = self.lock();
+        state.shadow.then(|| state.law.setting().limit)
+    }
+
     /// Steps the law, does at the door what it asks for if it has moved, and lets others hear of it.
     fn step<'a>(
         &'a self,

@@ -116,7 +116,8 @@ impl<L: Controller + 'static> Steer for FeedbackHandle<L> {
         let mut snapshot = self.0.door().snapshot();
         snapshot.learns = true;
         snapshot.frozen = self.0.is_frozen();
-        snapshot.shadow = self.0.is_shadow();
+        snapshot.asked = self.0.asked_in_shadow();
+        snapshot.shadow = snapshot.asked.is_some();
         snapshot
     }
 

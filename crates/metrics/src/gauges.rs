@@ -42,24 +42,14 @@ impl Gauges {
         }
     }
 
-    /// What `standing` are together, with the answers since the last time. `asked` is the limit that
-    /// holds where a law is not followed.
-    pub(crate) fn set(
-        &mut self,
-        labels: &[Label],
-        standing: &[Snapshot],
-        taken: &Taken,
-        asked: f64,
-    ) {
+    /// What `standing` are together, with the answers since the last time.
+    pub(crate) fn set(&mut self, labels: &[Label], standing: &[Snapshot], taken: &Taken) {
         let sum = |of: fn(&Snapshot) -> usize| standing.iter().map(of).sum::<usize>() as f64;
         self.waiting.set(sum(|snapshot| snapshot.waiting));
         if let Some([limit, in_flight]) = &self.places {
             let limits = standing.iter().map(|snapshot| {
-                if snapshot.shadow {
-                    asked
-                } else {
-                    snapshot.limit as f64
-                }
+                let door = snapshot.limit as f64;
+                snapshot.asked.unwrap_or(door)
             });
             limit.set(limits.fold(0.0, f64::add));
             in_flight.set(sum(|snapshot| snapshot.in_flight));

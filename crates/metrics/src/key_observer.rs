@@ -62,10 +62,10 @@ impl KeyObserver {
         let Some(own) = self.stack.key(self.kind, &self.key, self.hash, is_new) else {
             return &self.other;
         };
+        if self.learns {
+            own.learns();
+        }
         if let Some(steer) = self.take_steer() {
-            if self.learns {
-                own.learns();
-            }
             own.watch(steer);
         }
         self.own.get_or_init(|| Arc::clone(own))

@@ -91,6 +91,7 @@ mod series;
 mod service;
 mod stack;
 mod top;
+mod watched;
 
 pub use self::metrics::Metrics;
 pub use layer::MeasureLayer;

@@ -32,7 +32,7 @@ pub(crate) const CAUSES: [Cause; 4] = [
 ];
 
 /// How many of each outcome.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Taken([u64; ALL.len()]);
 
 /// The recorder's counters of them.

@@ -1,17 +1,18 @@
 use std::fmt;
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::{Histogram, Label};
-use tidegate_core::{Change, Observer, Refused, Sample, WeakSteer};
+use tidegate_core::{Change, Observer, Refused, Sample, Snapshot, WeakSteer};
 
 use crate::gauges::Gauges;
 use crate::kind::Kind;
 use crate::outcomes::{Counters, Outcomes};
 use crate::refusals::Refusals;
 use crate::register;
+use crate::watched::Watched;
 
 /// What is heard of the doors of one label set, and how they stand.
 ///
@@ -23,25 +24,29 @@ pub(crate) struct Series {
     refusals: Refusals,
     wait: Histogram,
     outcomes: Outcomes,
-    /// The limit that a law last asked for, as bits, which is not the door's where nobody follows it.
-    asked: AtomicU64,
     /// When it was first heard of.
     origin: OnceLock<Instant>,
     /// When it is published again, in nanoseconds since `origin`.
     due: AtomicU64,
+    watched: Watched,
     published: Mutex<Published>,
 }
 
 /// What only one thread publishes at a time.
 #[derive(Debug, Default)]
 struct Published {
-    watched: Vec<WeakSteer>,
     counters: Option<Counters>,
     gauges: Option<Gauges>,
+    /// How the doors stood at the last look that is known, and which look that was.
+    standing: Vec<Snapshot>,
+    look: u64,
 }
 
 /// How old a gauge is at most while something is heard.
 const EVERY: Duration = Duration::from_millis(100);
+
+/// Each look goes over all that are watched: of more than these not every one that comes is worth one.
+const FEW: usize = 64;
 
 impl Series {
     pub(crate) fn new(kind: Kind, labels: Vec<Label>) -> Self {
@@ -50,9 +55,9 @@ impl Series {
             refusals: Refusals::new(names.refused, &labels),
             wait: register::histogram(names.wait, &labels),
             outcomes: Outcomes::default(),
-            asked: AtomicU64::new(f64::NAN.to_bits()),
             origin: OnceLock::new(),
             due: AtomicU64::new(0),
+            watched: Watched::default(),
             published: Mutex::default(),
             kind,
             labels,
@@ -65,41 +70,38 @@ impl Series {
         self.published().counters.get_or_insert_with(new);
     }
 
-    /// Shows how that stands, too: what has the same labels is one sum.
+    /// Shows how that stands, too: what has the same labels is one sum. At once, but for the most of many.
     pub(crate) fn watch(&self, steer: WeakSteer) {
-        let mut published = self.published();
-        published
-            .watched
-            .retain(|watched| watched.snapshot().is_some());
-        published.watched.push(steer);
-        self.publish(published);
+        let watched = self.watched.add(steer);
+        if watched <= FEW || watched.is_power_of_two() {
+            self.refresh();
+        }
     }
 
     /// The recorder has all of it when this returns.
     pub(crate) fn refresh(&self) {
-        self.publish(self.published());
-    }
-
-    fn publish(&self, mut published: MutexGuard<'_, Published>) {
-        let taken = self.outcomes.take();
+        // Without a lock: to look at a law may move it, and who hears of that may come back.
+        let (look, standing) = self.watched.look();
+        let mut published = self.published();
+        if look > published.look {
+            (published.look, published.standing) = (look, standing);
+        }
         let Published {
-            watched,
             counters,
             gauges,
+            standing,
+            ..
         } = &mut *published;
-        counters.iter().for_each(|counters| counters.add(&taken));
-        if watched.is_empty() && gauges.is_none() {
+        let taken = counters.as_ref().map(|counters| {
+            let taken = self.outcomes.take();
+            counters.add(&taken);
+            taken
+        });
+        if standing.is_empty() && gauges.is_none() {
             return;
         }
-        let mut standing = Vec::with_capacity(watched.len());
-        watched.retain(|watched| {
-            let snapshot = watched.snapshot();
-            standing.extend(snapshot);
-            snapshot.is_some()
-        });
         let gauges = gauges.get_or_insert_with(|| Gauges::new(self.kind, &self.labels));
-        let asked = f64::from_bits(self.asked.load(Relaxed));
-        gauges.set(&self.labels, &standing, &taken, asked);
+        gauges.set(&self.labels, standing, &taken.unwrap_or_default());
     }
 
     #[inline]
@@ -116,14 +118,8 @@ impl Series {
     fn come_due(&self, at: u64, due: u64) {
         let next = at.saturating_add(nanos(EVERY));
         let won = self.due.compare_exchange(due, next, Acquire, Relaxed);
-        if won.is_err() {
-            return;
-        }
-        match self.published.try_lock() {
-            Ok(published) => self.publish(published),
-            Err(TryLockError::Poisoned(poisoned)) => self.publish(poisoned.into_inner()),
-            // Somebody is at it: perhaps this thread, since to look at a law may move it.
-            Err(TryLockError::WouldBlock) => {}
+        if won.is_ok() {
+            self.refresh();
         }
     }
 
@@ -141,8 +137,7 @@ impl Observer for Series {
         self.hear(now);
     }
 
-    fn on_change(&self, now: Instant, change: &Change) {
-        self.asked.store(change.to.limit.to_bits(), Release);
+    fn on_change(&self, now: Instant, _change: &Change) {
         self.hear(now);
     }
 

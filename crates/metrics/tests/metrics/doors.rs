@@ -1,13 +1,15 @@
 //! Gates, rates, governors and retries.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use tidegate_classify::HttpClassifier;
-use tidegate_core::{Steer, per_second};
+use tidegate_core::{Change, Observer, Pace, Snapshot, Steer, WeakSteer, per_second};
 use tidegate_gate::{GateHandle, GateLayer};
 use tidegate_governor::GovernorLayer;
 use tidegate_metrics::Metrics;
@@ -197,6 +199,24 @@ async fn in_shadow_the_limit_is_what_the_law_asks_for() {
     );
 }
 
+#[test]
+fn of_several_in_shadow_the_limit_is_what_their_laws_ask_for_together_from_the_start() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let handles = [10, 3].map(|limit| {
+        let layer = GovernorLayer::new(HttpClassifier::default()).start(limit);
+        let handle = layer.handle();
+        handle.shadow(true);
+        metrics.attach(&handle);
+        handle
+    });
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 13.0);
+    handles[0].law(|law| tidegate_core::Controller::move_to(law, now(), 20.0));
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 23.0);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_law_that_follows_a_hand_while_it_is_looked_at_does_not_stop_the_look() {
     let recorded = Recorded::new();
@@ -211,6 +231,63 @@ async fn a_law_that_follows_a_hand_while_it_is_looked_at_does_not_stop_the_look(
     handle.set_limit(8);
     tokio::time::advance(SECOND).await;
     metrics.attach(&handle);
+}
+
+/// Asks for fresh gauges whenever it hears of a change.
+#[derive(Debug)]
+struct Asks(Metrics);
+
+impl Observer for Asks {
+    fn on_change(&self, _now: std::time::Instant, _change: &Change) {
+        self.0.refresh();
+    }
+}
+
+#[test]
+fn who_hears_of_a_change_that_a_look_has_found_may_look_too() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let handle = GovernorLayer::new(HttpClassifier::default()).handle();
+    metrics.attach(&handle);
+    handle.observe(Arc::new(Asks(metrics.clone())));
+    handle.set_limit(7);
+    metrics.refresh();
+    assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 7.0);
+}
+
+#[test]
+fn a_thousand_gates_of_one_stack_are_looked_at_five_times_each_as_they_come() {
+    let _recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let looks = Arc::new(AtomicUsize::new(0));
+    for _ in 0..1_024 {
+        metrics.attach(&Counts(Arc::clone(&looks)));
+    }
+    assert!(looks.load(Relaxed) < 5 * 1_024, "{looks:?}");
+}
+
+/// Counts how often it is looked at.
+#[derive(Debug)]
+struct Counts(Arc<AtomicUsize>);
+
+impl Steer for Counts {
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new(1)
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        let looks = Arc::clone(&self.0);
+        WeakSteer::new(move || {
+            looks.fetch_add(1, Relaxed);
+            Some(Snapshot::new(1))
+        })
+    }
+
+    fn set_limit(&self, _limit: usize) {}
+
+    fn set_pace(&self, _pace: Option<Pace>) {}
+
+    fn pause_until(&self, _until: std::time::Instant) {}
 }
 
 #[expect(
