@@ -50,24 +50,29 @@ pub fn watch_all<T>(poll: impl FnOnce() -> T) -> (T, bool) {
     (polled, waited)
 }
 
-/// What `poll` returns, and whether it is [`pending`] in the hands of a layer below: for one that
-/// has only this request, and says so to those above it without a word of its own.
+/// Forgets what was said, for a layer that polls the one request it has, and asks then what was
+/// [`said`] of it. It says so to those above it without a word of its own.
 ///
 /// ```
 /// use std::task::Poll;
 /// use tidegate_core::unsent;
 ///
-/// let ((_, waits), heard) = unsent::watch(|| unsent::relay(unsent::pending::<()>));
-/// assert!(waits && heard);
-/// let (_, waits) = unsent::relay(|| Poll::<()>::Pending);
-/// assert!(!waits);
+/// let relay = |poll: fn() -> Poll<()>| {
+///     unsent::hush();
+///     poll().is_pending() && unsent::said()
+/// };
+/// assert_eq!(unsent::watch(|| relay(unsent::pending)), (true, true));
+/// assert!(!relay(|| Poll::Pending));
 /// ```
 #[inline]
-pub fn relay<T>(poll: impl FnOnce() -> Poll<T>) -> (Poll<T>, bool) {
+pub fn hush() {
     WAITS.set(false);
-    let polled = poll();
-    let waits = polled.is_pending() && WAITS.get();
-    (polled, waits)
+}
+
+/// Whether a layer below has said since [`hush`] that the request is [`pending`] in its hands.
+#[inline]
+pub fn said() -> bool {
+    WAITS.get()
 }
 
 #[cfg(test)]

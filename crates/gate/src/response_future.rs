@@ -25,6 +25,8 @@ pub struct ResponseFuture<S: Service<Request>, Request, C> {
     acquire: Acquire,
 }
 
+const POLLED_AGAIN: &str = "not polled after it was ready";
+
 #[pin_project(project = StateProjection)]
 enum State<S: Service<Request>, Request> {
     Waiting {
@@ -77,7 +79,7 @@ where
                 this.acquire.take().into_iter().for_each(Permit::give_back);
                 return Poll::Ready(Err(Error::service(error)));
             }
-            let request = request.take().expect("not polled after it was ready");
+            let request = request.take().expect(POLLED_AGAIN);
             this.acquire.sent();
             this.call.iter_mut().for_each(Call::send);
             let response = service.call(request);
@@ -86,24 +88,27 @@ where
         let StateProjection::Sent { response } = this.state.project() else {
             unreachable!("it was sent a moment ago");
         };
-        let (response, waits) = unsent::relay(|| response.poll(context));
-        let Poll::Ready(response) = response else {
-            // Dropped while it waits below, `acquire` gives back what it took.
-            if waits {
-                this.acquire.unsent();
-            } else {
-                this.acquire.sent();
-            }
-            return Poll::Pending;
-        };
-        let call = this.call.take().expect("not polled after it was ready");
-        match response {
-            Ok(response) => {
-                let place = this.acquire.take_place();
-                let place = place.expect("not polled after it was ready");
+        unsent::hush();
+        // Matched where it lies: a response is large, and each `let` on its way may copy it.
+        match response.poll(context) {
+            Poll::Ready(Ok(response)) => {
+                let call = this.call.take().expect(POLLED_AGAIN);
+                let place = this.acquire.take_place().expect(POLLED_AGAIN);
                 Poll::Ready(Ok(call.respond(response, place)))
             }
-            Err(error) => Poll::Ready(Err(fail(call, this.acquire, error.into()))),
+            Poll::Ready(Err(error)) => {
+                let call = this.call.take().expect(POLLED_AGAIN);
+                Poll::Ready(Err(fail(call, this.acquire, error.into())))
+            }
+            Poll::Pending => {
+                // Dropped while it waits below, `acquire` gives back what it took.
+                if unsent::said() {
+                    this.acquire.unsent();
+                } else {
+                    this.acquire.sent();
+                }
+                Poll::Pending
+            }
         }
     }
 }

@@ -82,23 +82,24 @@ where
         let StateProjection::Sent { response } = this.state.project() else {
             unreachable!("it was sent a moment ago");
         };
-        let (response, waits) = unsent::relay(|| response.poll(context));
-        let Poll::Ready(response) = response else {
-            // Dropped while it waits below, `acquire` gives back what it took.
-            if waits {
-                this.acquire.unsent();
-            } else {
-                this.acquire.sent();
-            }
-            return Poll::Pending;
-        };
-        Poll::Ready(match response {
-            Ok(response) => {
+        unsent::hush();
+        // Matched where it lies: a response is large, and each `let` on its way may copy it.
+        match response.poll(context) {
+            Poll::Ready(Ok(response)) => {
                 let kept = Q::sent(this.acquire);
-                Ok(this.quotas.settle(response, kept.kept()))
+                Poll::Ready(Ok(this.quotas.settle(response, kept.kept())))
             }
-            Err(error) => Err(fail(this.acquire, error.into())),
-        })
+            Poll::Ready(Err(error)) => Poll::Ready(Err(fail(this.acquire, error.into()))),
+            Poll::Pending => {
+                // Dropped while it waits below, `acquire` gives back what it took.
+                if unsent::said() {
+                    this.acquire.unsent();
+                } else {
+                    this.acquire.sent();
+                }
+                Poll::Pending
+            }
+        }
     }
 }
 
