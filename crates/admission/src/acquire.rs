@@ -3,15 +3,16 @@
     reason = "the fast path of every request: a tenth of its instructions, see `benches/overhead`"
 )]
 
+mod slow;
+
 use std::fmt;
 use std::future::Future;
-use std::num::NonZeroU64;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker, ready};
 
 use tidegate_core::Refused;
 
-use crate::admission::{Entered, Entry, Request};
+use crate::admission::Entry;
 use crate::door::Door;
 use crate::permit::Permit;
 use crate::place::Place;
@@ -29,8 +30,6 @@ pub struct Acquire<T: Tab = ()> {
     door: Option<Door>,
     /// While it waits.
     ticket: Option<Ticket<Std>>,
-    /// Since when it has waited, on the door's clock and one more, where somebody is to hear of it.
-    since: Option<NonZeroU64>,
     /// Outside, what it costs; inside, how many tokens it has taken.
     tokens: u32,
     inside: bool,
@@ -45,7 +44,6 @@ impl<T: Tab> Acquire<T> {
         Self {
             door: Some(door),
             ticket: None,
-            since: None,
             tokens: cost,
             inside: false,
             sent: false,
@@ -69,7 +67,10 @@ impl<T: Tab> Acquire<T> {
         if self.inside {
             return Poll::Ready(Ok(()));
         }
-        if let (None, Some(door)) = (&self.ticket, &self.door) {
+        if self.ticket.is_some() {
+            return self.poll_waiting(context.waker(), false);
+        }
+        if let Some(door) = &self.door {
             let inner = door.inner();
             if let Some(entry) = inner.admission.try_enter(self.tokens, || inner.now()) {
                 self.enter(entry);
@@ -85,7 +86,10 @@ impl<T: Tab> Acquire<T> {
         waker: &Waker,
         until: u64,
     ) -> Poll<Result<(), Box<Refused>>> {
-        self.poll_slow(waker, Some(until))
+        match self.ticket {
+            Some(_) => self.poll_waiting(waker, true),
+            None => self.poll_slow(waker, Some(until)),
+        }
     }
 
     /// While it waits.
@@ -160,101 +164,6 @@ impl<T: Tab> Acquire<T> {
         self.inside = true;
         self.tokens = entry.tokens;
         self.tab.charged(entry.stamp);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn poll_slow(
-        &mut self,
-        waker: &Waker,
-        thread_until: Option<u64>,
-    ) -> Poll<Result<(), Box<Refused>>> {
-        let thread = thread_until.is_some();
-        let door = self
-            .door
-            .as_ref()
-            .expect("`Acquire` is not polled after its permit was taken");
-        let inner = door.inner();
-        let (entered, effects) = if let Some(ticket) = &self.ticket {
-            if let Some(entry) = ticket.take_alone() {
-                self.ticket = None;
-                self.enter(entry);
-                self.tell_wait();
-                return Poll::Ready(Ok(()));
-            }
-            inner.admission.poll(ticket, waker, || inner.now())
-        } else {
-            let request = Request {
-                cost: self.tokens,
-                costs: self.tab.costs(),
-                waker: Some(waker),
-                thread,
-                until: thread_until.unwrap_or(u64::MAX),
-            };
-            let (entered, effects) = inner.admission.enter(request, || inner.now());
-            let entered = match entered {
-                Entered::Yes(entry) => Poll::Ready(Ok(entry)),
-                Entered::No(refusal) => Poll::Ready(Err(refusal)),
-                Entered::Waits(ticket) => {
-                    self.ticket = Some(ticket);
-                    if inner.observers.any() {
-                        self.since = NonZeroU64::MIN.checked_add(inner.now());
-                    }
-                    Poll::Pending
-                }
-            };
-            (entered, effects)
-        };
-        // Before anybody is woken: what it has is not lost if a waker panics.
-        if entered.is_ready() {
-            self.ticket = None;
-        }
-        if let Poll::Ready(Ok(entry)) = entered {
-            self.inside = true;
-            self.tokens = entry.tokens;
-            self.tab.charged(entry.stamp);
-        }
-        if thread {
-            inner.apply(effects);
-        } else {
-            inner.apply_in_task(effects, entered.is_pending());
-        }
-        Poll::Ready(match ready!(entered) {
-            Ok(_) => {
-                self.tell_wait();
-                Ok(())
-            }
-            Err(refusal) => {
-                let refused = Box::new(inner.refused(refusal));
-                inner.tell_refused(&refused, self.since());
-                Err(refused)
-            }
-        })
-    }
-
-    fn tell_wait(&self) {
-        if let (Some(door), Some(since)) = (&self.door, self.since()) {
-            door.inner().tell_wait(since);
-        }
-    }
-
-    pub(crate) fn since(&self) -> Option<u64> {
-        self.since.map(|since| since.get() - 1)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn give_up(&mut self) {
-        if let (Some(door), Some(ticket)) = (&self.door, &self.ticket) {
-            let inner = door.inner();
-            let effects = inner.admission.cancel(ticket, || inner.now());
-            inner.apply(effects);
-        }
-        if self.sent {
-            drop(self.take());
-        } else {
-            self.give_back();
-        }
     }
 }
 

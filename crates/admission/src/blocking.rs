@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use tidegate_core::{Refused, RefusedReason};
 
-use crate::door::{Door, Inner, saturating_nanos};
+use crate::door::Door;
+use crate::inner::{Inner, saturating_nanos};
 use crate::permit::Permit;
+use crate::times::NEVER;
 
 struct Unpark(Thread);
 
@@ -26,7 +28,7 @@ pub(crate) fn acquire(
 ) -> Result<Permit, Refused> {
     let inner = door.inner();
     let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
-    let deadline = timeout.map_or(u64::MAX, |timeout| {
+    let deadline = timeout.map_or(NEVER, |timeout| {
         inner.now().saturating_add(saturating_nanos(timeout))
     });
     // Dropped in the other order: it leaves the queue, and then passes on the time.
@@ -41,8 +43,9 @@ pub(crate) fn acquire(
         let now = inner.now();
         if deadline <= now {
             let max_wait = timeout.unwrap_or_default();
-            let refused = Refused::new(inner.by(), RefusedReason::WaitedTooLong { max_wait });
-            inner.tell_refused(&refused, acquire.since());
+            let refused = Refused::new(inner.by, RefusedReason::WaitedTooLong { max_wait });
+            let since = acquire.ticket().and_then(|ticket| ticket.since());
+            inner.tell_refused(&refused, since);
             return Err(refused);
         }
         // The first thread keeps the time for all who wait.
@@ -52,14 +55,14 @@ pub(crate) fn acquire(
                 .first_thread()
                 .zip(acquire.ticket())
                 .is_some_and(|(first, ticket)| Arc::ptr_eq(first, ticket));
-            queue.armed.filter(|_| leads)
+            queue.times.armed().filter(|_| leads)
         });
         if event.is_some_and(|at| at <= now) {
             inner.on_timer();
             continue;
         }
-        match event.unwrap_or(u64::MAX).min(deadline) {
-            u64::MAX => std::thread::park(),
+        match event.unwrap_or(NEVER).min(deadline) {
+            NEVER => std::thread::park(),
             at => std::thread::park_timeout(Duration::from_nanos(at - now)),
         }
     }

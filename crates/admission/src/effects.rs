@@ -22,6 +22,14 @@ pub(crate) struct Effects {
 
 impl Effects {
     #[inline]
+    pub(crate) fn waking(waker: Option<Waker>) -> Self {
+        Self {
+            first: waker,
+            ..Self::default()
+        }
+    }
+
+    #[inline]
     pub(crate) fn wake(&mut self, waker: Option<Waker>) {
         if self.first.is_none() {
             self.first = waker;

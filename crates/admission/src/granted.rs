@@ -1,6 +1,7 @@
 //! Who may enter and has not come for it.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use crate::admission::Entry;
 use crate::primitives::Primitives;
@@ -8,6 +9,8 @@ use crate::waiter::{State, Ticket, Waiter};
 
 /// So many ticks without coming, and the next one is served.
 const PATIENCE: u8 = 3;
+/// So many that have come may stay.
+const KEPT: usize = 64;
 
 /// Those that were granted, the longest ago first, until they have come for it.
 #[derive(Debug)]
@@ -21,15 +24,36 @@ impl<P: Primitives> Default for Granted<P> {
 
 impl<P: Primitives> Granted<P> {
     #[inline]
-    pub(crate) fn push(&mut self, waiter: Ticket<P>, mut came: impl FnMut(Ticket<P>)) {
-        // Those that came leave as the next ones are granted.
-        while let Some((front, _)) = self.0.front()
-            && front.state() != State::Granted
-        {
-            self.0
-                .pop_front()
-                .into_iter()
-                .for_each(|(front, _)| came(front));
+    pub(crate) fn push(&mut self, waiter: Ticket<P>) {
+        if self.0.len() >= KEPT {
+            self.forget_those_that_came();
+        }
+        self.0.push_back((waiter, 0));
+    }
+
+    /// The memory of one that has come, to be used again, unless somebody still knows it.
+    #[inline]
+    pub(crate) fn pop_spare(&mut self) -> Option<Ticket<P>> {
+        while self.has_come() {
+            let (waiter, _) = self.0.pop_front()?;
+            if Arc::strong_count(&waiter) == 1 {
+                return Some(waiter);
+            }
+        }
+        None
+    }
+
+    /// Whether the first of them has.
+    #[inline]
+    fn has_come(&self) -> bool {
+        let first = self.0.front();
+        first.is_some_and(|(waiter, _)| waiter.state() != State::Granted)
+    }
+
+    #[cold]
+    fn forget_those_that_came(&mut self) {
+        while self.has_come() {
+            self.0.pop_front();
         }
         if self.0.len() == self.0.capacity() {
             // And behind one that does not come, before there are too many.
@@ -37,7 +61,6 @@ impl<P: Primitives> Granted<P> {
                 .retain(|(waiter, _)| waiter.state() == State::Granted);
             self.0.reserve(self.0.len() + 1);
         }
-        self.0.push_back((waiter, 0));
     }
 
     #[cfg(test)]

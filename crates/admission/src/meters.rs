@@ -3,7 +3,7 @@
 use tidegate_core::Pace;
 
 use crate::account::Account;
-use crate::admission::Charge;
+use crate::charges::Charge;
 use crate::costs::Costs;
 use crate::primitives::Primitives;
 use crate::window::Window;

@@ -3,8 +3,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::door::Door;
+use crate::inner::saturating_nanos;
+use crate::leases::Lease;
 use crate::primitives::Std;
-use crate::queue::Lease;
 
 /// A place inside a [`Door`] and nothing else: what a response body holds. Dropped, it is free for
 /// the next.
@@ -53,9 +54,8 @@ impl Place {
             unreachable!("only a lease takes it out, and this is none yet");
         };
         let inner = door.inner();
-        let longest = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);
-        let at = inner.now().saturating_add(longest);
-        let (lease, effects) = inner.admission.lease(at, || inner.now());
+        let at = inner.now().saturating_add(saturating_nanos(longest));
+        let (lease, effects) = inner.admission.lease(at, &|| inner.now());
         let leased = LeasedPlace { place: self, lease };
         inner.apply(effects);
         leased

@@ -4,9 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::task::Waker;
 
+use crate::admission::Request;
 use crate::bills::Bills;
 use crate::costs::Costs;
 use crate::primitives::Primitives;
+use crate::times::NEVER;
 use crate::waiter::{State, Ticket, Waiter};
 
 /// Below this many places a ring is not tidied.
@@ -16,15 +18,12 @@ const SMALL: usize = 64;
 ///
 /// A waiter that left in the middle leaves a blank. Blanks at the ends go at once; the others when
 /// they outnumber the waiters, so that a queue of which everybody but the head gave up stays small.
+#[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Ring<P: Primitives> {
     places: VecDeque<Place<P>>,
-    /// Waiters that only the ring still knows, to be used again.
-    free: Vec<Ticket<P>>,
     next_number: u64,
     waiting: usize,
-    /// Those that are waiting and are threads, in order; some of them may have left.
-    threads: VecDeque<Ticket<P>>,
     /// What all that are waiting cost together.
     cost: u64,
     /// Where one number does not say what each costs.
@@ -32,6 +31,8 @@ pub(crate) struct Ring<P: Primitives> {
     /// The deadlines of all that are waiting do not fall from front to back.
     deadlines_in_order: bool,
     latest_deadline: u64,
+    /// Those that are waiting and are threads, in order; some of them may have left.
+    threads: VecDeque<Ticket<P>>,
 }
 
 /// Its waiter is waiting, or else it is a blank.
@@ -45,7 +46,6 @@ impl<P: Primitives> Default for Ring<P> {
     fn default() -> Self {
         Self {
             places: VecDeque::new(),
-            free: Vec::new(),
             next_number: 0,
             waiting: 0,
             threads: VecDeque::new(),
@@ -66,17 +66,25 @@ impl<P: Primitives> Ring<P> {
         self.cost
     }
 
+    /// In the memory of one that is `spare`, if there is any.
     pub(crate) fn push(
         &mut self,
-        cost: u32,
-        costs: Option<Costs>,
+        spare: Option<Ticket<P>>,
+        request: &Request<'_>,
         deadline: u64,
-        thread: bool,
         waker: Option<Waker>,
     ) -> Ticket<P> {
-        let waiter = self.free_waiter(cost, deadline, thread);
+        let Request { cost, thread, .. } = *request;
+        let number = self.next_number;
+        let waiter = match spare {
+            Some(waiter) => {
+                waiter.reuse(number, cost, deadline, thread);
+                waiter
+            }
+            None => Arc::new(Waiter::new(number, cost, deadline, thread)),
+        };
         if let Some(bills) = &mut self.bills {
-            bills.write(self.next_number, costs.unwrap_or(Costs::same(cost)));
+            bills.write(number, request.costs.unwrap_or(Costs::same(cost)));
         }
         self.next_number += 1;
         self.deadlines_in_order &= deadline >= self.latest_deadline;
@@ -89,26 +97,6 @@ impl<P: Primitives> Ring<P> {
         let ticket = Arc::clone(&waiter);
         self.places.push_back(Place { waiter, waker });
         ticket
-    }
-
-    #[inline]
-    fn free_waiter(&mut self, cost: u32, deadline: u64, thread: bool) -> Ticket<P> {
-        let number = self.next_number;
-        match self.free.pop() {
-            Some(waiter) => {
-                waiter.reuse(number, cost, deadline, thread);
-                waiter
-            }
-            None => Arc::new(Waiter::new(number, cost, deadline, thread)),
-        }
-    }
-
-    /// Keeps the memory of one that has come for its grant, unless somebody still knows it.
-    #[inline]
-    pub(crate) fn recycle(&mut self, waiter: Ticket<P>) {
-        if self.free.len() < SMALL && Arc::strong_count(&waiter) == 1 {
-            self.free.push(waiter);
-        }
     }
 
     /// The number of the first that is waiting, and what it costs.
@@ -126,10 +114,13 @@ impl<P: Primitives> Ring<P> {
     /// Takes out the head, for it to enter.
     #[inline]
     pub(crate) fn pop_head(&mut self) -> Option<(Ticket<P>, Option<Waker>)> {
-        self.head()?;
-        let Place { waiter, waker } = self.places.pop_front()?;
-        self.uncount(&waiter);
-        Some((waiter, waker))
+        loop {
+            let Place { waiter, waker } = self.places.pop_front()?;
+            if waiter.is_waiting() {
+                self.uncount(&waiter);
+                return Some((waiter, waker));
+            }
+        }
     }
 
     /// The head's waker, if it is a task, to be woken: it brings another when it is polled.
@@ -190,13 +181,8 @@ impl<P: Primitives> Ring<P> {
 
     /// Takes out everyone whose deadline is `now` or before, giving their wakers to `wake`; returns
     /// the earliest deadline of those that stay.
-    pub(crate) fn expire(
-        &mut self,
-        now: u64,
-        then: State,
-        mut wake: impl FnMut(Waker),
-    ) -> Option<u64> {
-        let mut earliest = u64::MAX;
+    pub(crate) fn expire(&mut self, now: u64, then: State, mut wake: impl FnMut(Waker)) -> u64 {
+        let mut earliest = NEVER;
         let (mut in_order, mut latest) = (true, 0);
         for index in 0..self.places.len() {
             let place = &mut self.places[index];
@@ -220,7 +206,7 @@ impl<P: Primitives> Ring<P> {
         }
         (self.deadlines_in_order, self.latest_deadline) = (in_order, latest);
         self.tidy();
-        (earliest != u64::MAX).then_some(earliest)
+        earliest
     }
 
     /// Takes out everyone, giving their wakers to `wake`.
@@ -256,7 +242,7 @@ impl<P: Primitives> Ring<P> {
 
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
-        self.places.capacity() + self.free.capacity() + self.threads.capacity()
+        self.places.capacity() + self.threads.capacity()
     }
 
     fn push_thread(&mut self, thread: &Ticket<P>) {
@@ -343,22 +329,31 @@ fn shrink<T>(queue: &mut VecDeque<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acquire::Acquire;
     use crate::primitives::Std;
+
+    const ONE: Request<'_> = Request {
+        cost: 1,
+        costs: None,
+        waker: None,
+        thread: false,
+        until: NEVER,
+    };
 
     fn ring(waiters: usize) -> (Ring<Std>, Vec<Ticket<Std>>) {
         let mut ring = Ring::default();
         let tickets = (0..waiters)
-            .map(|_| ring.push(1, None, u64::MAX, false, None))
+            .map(|_| ring.push(None, &ONE, NEVER, None))
             .collect();
         (ring, tickets)
     }
 
     #[test]
-    fn a_waiter_and_its_place_hold_sixty_four_bytes() {
+    fn a_waiter_its_place_and_its_future_hold_ninety_six_bytes() {
         let counts = 2 * size_of::<usize>();
         assert_eq!(
-            size_of::<Place<Std>>() + size_of::<Waiter<Std>>() + counts,
-            64
+            size_of::<Acquire>() + size_of::<Place<Std>>() + size_of::<Waiter<Std>>() + counts,
+            96
         );
     }
 
@@ -392,10 +387,10 @@ mod tests {
     #[test]
     fn deadlines_out_of_order_are_all_found() {
         let mut ring = Ring::<Std>::default();
-        let tickets = [30, 10, 20].map(|deadline| ring.push(1, None, deadline, false, None));
-        assert_eq!(ring.expire(10, State::Expired, |_| {}), Some(20));
+        let tickets = [30, 10, 20].map(|deadline| ring.push(None, &ONE, deadline, None));
+        assert_eq!(ring.expire(10, State::Expired, |_| {}), 20);
         assert_eq!(tickets[1].state(), State::Expired);
-        assert_eq!(ring.expire(25, State::Expired, |_| {}), Some(30));
+        assert_eq!(ring.expire(25, State::Expired, |_| {}), 30);
         assert_eq!(ring.waiting(), 1);
     }
 }

@@ -1,4 +1,4 @@
-use crate::admission::Charge;
+use crate::charges::Charge;
 use crate::costs::Costs;
 use crate::meters::Stamp;
 

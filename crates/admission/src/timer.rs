@@ -11,7 +11,7 @@ use std::time::Instant;
 use tokio::runtime::{Handle, Id};
 use tokio::time::{Sleep, sleep_until};
 
-use crate::door::Inner;
+use crate::inner::Inner;
 
 /// A tokio timer that, when it fires, runs [`Inner::on_timer`] on the thread that fires it: so it
 /// does not matter whether the future that armed it is still polled.

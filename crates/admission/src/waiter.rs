@@ -23,6 +23,8 @@ pub(crate) struct Waiter<P: Primitives> {
     /// Atomic only because a waiter is used again; they change while nobody else knows it.
     number: P::Word,
     deadline: P::Word,
+    /// Since when it waits, and one more, where somebody is to hear of it; else 0.
+    since: P::Word,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +59,7 @@ impl<P: Primitives> Waiter<P> {
             word: P::Word::new(Self::waiting(cost, thread)),
             number: P::Word::new(number),
             deadline: P::Word::new(deadline),
+            since: P::Word::new(0),
         }
     }
 
@@ -64,6 +67,7 @@ impl<P: Primitives> Waiter<P> {
     pub(crate) fn reuse(&self, number: u64, cost: u32, deadline: u64, thread: bool) {
         self.number.store(number, Relaxed);
         self.deadline.store(deadline, Relaxed);
+        self.since.store(0, Relaxed);
         self.word.store(Self::waiting(cost, thread), Release);
     }
 
@@ -80,6 +84,16 @@ impl<P: Primitives> Waiter<P> {
     /// When it is refused, in nanoseconds on the door's clock.
     pub(crate) fn deadline(&self) -> u64 {
         self.deadline.load(Relaxed)
+    }
+
+    /// Somebody is to hear how long it waits. For the waiter itself.
+    pub(crate) fn waits_since(&self, since: u64) {
+        self.since.store(since.saturating_add(1), Relaxed);
+    }
+
+    /// Since when it waits, if somebody is to hear of that.
+    pub(crate) fn since(&self) -> Option<u64> {
+        self.since.load(Relaxed).checked_sub(1)
     }
 
     pub(crate) fn state(&self) -> State {

@@ -62,7 +62,7 @@ struct World {
 impl World {
     fn apply(&mut self, effects: Effects) {
         if effects.arm.is_some() {
-            self.alarm = self.admission.with_queue(|queue| queue.armed);
+            self.alarm = self.admission.with_queue(|queue| queue.times.armed());
         }
         effects.wake_all();
     }
@@ -78,13 +78,13 @@ impl World {
             Step::GiveUp(which) => {
                 if !self.waiting.is_empty() {
                     let ticket = self.waiting.remove(which % self.waiting.len());
-                    let effects = self.admission.cancel(&ticket, || self.now.get());
+                    let effects = self.admission.cancel(&ticket, &|| self.now.get());
                     self.apply(effects);
                 }
             }
             Step::Leave => self.leave(),
             Step::Limit(limit) => {
-                let effects = self.admission.set_limit(limit, || self.now.get());
+                let effects = self.admission.set_limit(limit, &|| self.now.get());
                 self.apply(effects);
             }
             // A bucket is good for 36 years.
@@ -105,7 +105,7 @@ impl World {
             thread: false,
             until: u64::MAX,
         };
-        let (entered, effects) = self.admission.enter(request, || self.now.get());
+        let (entered, effects) = self.admission.enter(request, &|| self.now.get());
         self.apply(effects);
         match entered {
             Entered::Yes(entry) => self.entered(entry.tokens),
@@ -123,7 +123,7 @@ impl World {
         if self.inside > 0 {
             self.inside -= 1;
             if let Some(spare) = self.admission.leave() {
-                let effects = self.admission.leave_slow(spare, || self.now.get());
+                let effects = self.admission.leave_slow(spare, &|| self.now.get());
                 self.apply(effects);
             }
         }
@@ -133,13 +133,13 @@ impl World {
     fn fire_and_poll(&mut self) {
         if self.alarm.is_some_and(|alarm| alarm <= self.now.get()) {
             self.alarm = None;
-            let effects = self.admission.on_timer(|| self.now.get());
+            let effects = self.admission.on_timer(&|| self.now.get());
             self.apply(effects);
         }
         for ticket in std::mem::take(&mut self.waiting) {
             let poll = self
                 .admission
-                .poll(&ticket, Waker::noop(), || self.now.get());
+                .poll(&ticket, Waker::noop(), &|| self.now.get());
             self.apply(poll.1);
             match poll.0 {
                 Poll::Ready(Ok(entry)) => self.entered(entry.tokens),
@@ -170,7 +170,7 @@ proptest! {
             sends: Vec::new(),
         };
         let pace = per(1.0, Duration::from_nanos(period)).burst(burst);
-        let _nobody_waits = world.admission.set_pace(Some(pace), || world.now.get());
+        let _nobody_waits = world.admission.set_pace(Some(pace), &|| world.now.get());
         for step in &steps {
             world.run(step);
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::shell::{Inside, Shell, Wait};
 use crate::primitives::Std;
-use crate::queue::{Refusal, Why};
+use crate::refusal::{Refusal, Why};
 
 const SECOND: u64 = 1_000_000_000;
 const END: u64 = 30 * SECOND;
@@ -43,7 +43,7 @@ fn those_that_waited_enter_one_by_one_as_the_timer_fires() {
     drop(inside);
     let mut times: Vec<u64> = Vec::new();
     while !waits.is_empty() {
-        let at = door.admission.with_queue(|queue| queue.armed);
+        let at = door.admission.with_queue(|queue| queue.times.armed());
         door.jump(at.expect("somebody waits"));
         door.fire();
         // Each leaves at once.

@@ -44,7 +44,7 @@ impl Timed {
         while let Some(alarm) = self.alarm.filter(|&alarm| alarm <= until) {
             self.now.set(alarm);
             self.alarm = None;
-            let effects = self.admission.on_timer(|| self.now.get());
+            let effects = self.admission.on_timer(&|| self.now.get());
             self.apply(effects);
         }
         self.now.set(until);
@@ -63,7 +63,7 @@ impl Timed {
                     thread,
                     until: u64::MAX,
                 };
-                let (entered, effects) = self.admission.enter(request, || self.now.get());
+                let (entered, effects) = self.admission.enter(request, &|| self.now.get());
                 self.apply(effects);
                 match entered {
                     Entered::Waits(ticket) => ticket,
@@ -74,7 +74,7 @@ impl Timed {
 
     fn leave(&mut self) {
         if let Some(spare) = self.admission.leave() {
-            let effects = self.admission.leave_slow(spare, || self.now.get());
+            let effects = self.admission.leave_slow(spare, &|| self.now.get());
             self.apply(effects);
         }
     }
@@ -82,7 +82,7 @@ impl Timed {
     fn comes_for(&mut self, ticket: &Ticket<Std>) -> bool {
         let (poll, effects) = self
             .admission
-            .poll(ticket, Waker::noop(), || self.now.get());
+            .poll(ticket, Waker::noop(), &|| self.now.get());
         self.apply(effects);
         match poll {
             Poll::Ready(entered) => entered.is_ok(),
@@ -110,7 +110,7 @@ fn a_saturated_limit_arms_its_timer_with_the_ticks_and_not_with_the_requests() {
 fn a_paced_queue_arms_its_timer_once_for_each_that_enters() {
     let mut door = Timed::new(1_000);
     let pace = per(1.0, Duration::from_millis(3));
-    let effects = door.admission.set_pace(Some(pace), || 0);
+    let effects = door.admission.set_pace(Some(pace), &|| 0);
     door.apply(effects);
     let waits: Vec<_> = (0..1_001).filter_map(|_| door.enter(false)).collect();
     for ticket in &waits {
@@ -159,4 +159,38 @@ fn one_that_does_not_come_keeps_no_memory_of_those_behind_it() {
         .admission
         .with_queue(|queue| queue.ring.capacity() + queue.granted.capacity());
     assert!(capacity <= 512, "{capacity}");
+}
+
+#[test]
+fn a_saturated_limit_reads_the_clock_with_the_ticks_and_not_with_the_requests() {
+    let (door, reads) = (Admission::<Std>::new(8, 1), Cell::new(0));
+    let now = || {
+        reads.set(reads.get() + 1);
+        0
+    };
+    let enter = || {
+        let request = Request {
+            cost: 1,
+            costs: None,
+            waker: Some(Waker::noop()),
+            thread: false,
+            until: u64::MAX,
+        };
+        match door.try_enter(1, now) {
+            Some(_) => None,
+            None => Some(door.enter(request, &now).0),
+        }
+    };
+    let mut waits: std::collections::VecDeque<_> = (0..64).filter_map(|_| enter()).collect();
+    for _ in 0..10_000 {
+        let spare = door.leave().expect("others wait");
+        door.leave_slow(spare, &now).wake_all();
+        let Some(Entered::Waits(ticket)) = waits.pop_front() else {
+            panic!("it waits")
+        };
+        assert!(ticket.take_alone().is_some());
+        waits.extend(enter());
+    }
+    // One for the first tick, one for the first look at whether anybody enters.
+    assert_eq!((waits.len(), reads.get()), (56, 2));
 }

@@ -12,9 +12,9 @@ use loom::sync::atomic::AtomicUsize;
 use loom::thread::{self, JoinHandle};
 use tidegate_core::{Pace, Start, per};
 
-use super::shell::{Inside, Shell};
+use super::shell::{Inside, Shell, Wait};
 use crate::primitives::Loom;
-use crate::queue::Why;
+use crate::refusal::Why;
 
 type Door = Arc<Shell<Loom>>;
 
@@ -93,6 +93,59 @@ fn hand_to_hand<const N: usize>() {
     }));
     assert_eq!(data.touched(), N);
     door.assert_free(1);
+}
+
+/// One inside and three that wait, where nothing but a limit is in play.
+fn calm(door: &Door) -> (Inside<Loom>, [Wait<Loom>; 3]) {
+    let held = door.try_acquire(1).unwrap();
+    let [mut first, others @ ..] = [(); 4].map(|()| {
+        let mut wait = door.acquire(1);
+        assert!(wait.poll_once().is_none());
+        wait
+    });
+    drop(held);
+    let inside = first.poll_once().expect("its turn").expect("it is open");
+    assert!(door.admission.with_queue(|queue| queue.calm));
+    (inside, others)
+}
+
+#[test]
+fn in_a_calm_queue_a_place_goes_from_hand_to_hand_with_what_was_written_under_it() {
+    check("calm, hand to hand", 3, || {
+        let door = Shell::new(1);
+        let (data, next) = Guarded::both();
+        let (held, [waits, gives_up, stays]) = calm(&door);
+        let both = data.clone();
+        join([
+            spawn(&door, move |_| {
+                data.touch(&held);
+                drop(held);
+            }),
+            spawn(&door, move |_| {
+                next.touch(&block_on(waits).expect("it is open"));
+            }),
+            spawn(&door, move |_| drop(gives_up)),
+        ]);
+        assert_eq!(both.touched(), 2);
+        drop(stays);
+        door.assert_free(1);
+    });
+}
+
+#[test]
+fn a_limit_that_is_raised_while_a_place_is_handed_over_lets_in_both() {
+    check("calm, raised", ALL, || {
+        let door = Shell::resized(1, 2, 0);
+        let (held, mut waits) = calm(&door);
+        join([
+            spawn(&door, move |_| drop(held)),
+            spawn(&door, |door| door.set_limit(2)),
+        ]);
+        let inside = waits.each_mut().map(Wait::poll_once);
+        assert_eq!(inside.map(|one| one.is_some()), [true, true, false]);
+        drop(waits);
+        door.assert_free(2);
+    });
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What an admission should do, in the plainest words: one list, one bucket, exact numbers.
 
 use super::sequences::Outcome;
-use crate::queue::{Refusal, Why};
+use crate::refusal::{Refusal, Why};
 
 /// A token, in the smallest part that the longest period gains in a nanosecond.
 const TOKEN: i128 = 1 << LONGEST;

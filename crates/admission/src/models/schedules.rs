@@ -15,7 +15,7 @@ use tidegate_core::{Pace, Start, per};
 
 use super::shell::{Inside, Shell};
 use crate::primitives::Shuttle;
-use crate::queue::Why;
+use crate::refusal::Why;
 
 type Door = Arc<Shell<Shuttle>>;
 

@@ -13,8 +13,9 @@ use tidegate_core::{Start, per};
 use super::reference::{LONGEST, Pace, Reference, State};
 use crate::admission::{Admission, Entered, Entry, Request};
 use crate::effects::Effects;
+use crate::leases::Lease;
 use crate::primitives::Std;
-use crate::queue::{Lease, Refusal};
+use crate::refusal::Refusal;
 use crate::waiter::{self, Ticket};
 
 /// The step of the clock: about a millisecond, and a power of two like the periods.
@@ -124,7 +125,7 @@ impl World {
     fn metered(limit: usize) -> Self {
         let admission = Admission::new(limit, 1);
         let never = per(1.0, Duration::from_nanos(1)).burst(u32::MAX);
-        let (number, effects) = admission.add_pace(never, || 0);
+        let (number, effects) = admission.add_pace(never, &|| 0);
         assert_eq!(number, Some(1));
         effects.wake_all();
         let mut world = Self::of(admission, limit);
@@ -147,13 +148,13 @@ impl World {
 
     fn apply(&mut self, effects: Effects) {
         if effects.arm.is_some() {
-            self.alarm = self.admission.with_queue(|queue| queue.armed);
+            self.alarm = self.admission.with_queue(|queue| queue.times.armed());
         }
         effects.wake_all();
     }
 
     fn run(&mut self, op: Op) {
-        let now = || self.now.get();
+        let now = &|| self.now.get();
         let admission = &self.admission;
         match op {
             Op::Enter { cost } => return self.enter(cost, true),
@@ -230,7 +231,7 @@ impl World {
     }
 
     fn enter(&mut self, cost: u32, may_wait: bool) {
-        let now = || self.now.get();
+        let now = &|| self.now.get();
         let id = self.next_id;
         self.next_id += 1;
         let woken = Arc::new(Woken::default());
@@ -283,7 +284,7 @@ impl World {
     fn poll(&mut self, which: usize) {
         let one = &mut self.waiting[which];
         let waker = Waker::from(Arc::clone(&one.woken));
-        let (poll, effects) = self.admission.poll(&one.ticket, &waker, || self.now.get());
+        let (poll, effects) = self.admission.poll(&one.ticket, &waker, &|| self.now.get());
         let outcome = match poll {
             Poll::Ready(Ok(entry)) => Outcome::Entered(entry.tokens),
             Poll::Ready(Err(refusal)) => Outcome::Refused(refusal),
@@ -310,13 +311,13 @@ impl World {
         if permit.lease.is_none_or(|(_, lease)| lease.end())
             && let Some(spare) = self.admission.leave()
         {
-            let effects = self.admission.leave_slow(spare, || self.now.get());
+            let effects = self.admission.leave_slow(spare, &|| self.now.get());
             self.apply(effects);
         }
         self.reference.leave(permit.id);
         if give_back {
             let entry = Entry::charged(permit.tokens);
-            let effects = self.admission.give_back(entry, || self.now.get());
+            let effects = self.admission.give_back(entry, &|| self.now.get());
             self.apply(effects);
             self.reference.give_back(permit.tokens);
         }
@@ -328,7 +329,7 @@ impl World {
                 .burst(burst)
                 .start(start)
         });
-        let effects = self.admission.set_pace(shipped, || self.now.get());
+        let effects = self.admission.set_pace(shipped, &|| self.now.get());
         self.apply(effects);
         self.reference.set_pace(pace.map(|(period, burst, start)| {
             let level = match start {
@@ -356,7 +357,7 @@ impl World {
     fn fire_what_is_due(&mut self) {
         while self.alarm.is_some_and(|alarm| alarm <= self.now.get()) {
             self.alarm = None;
-            let effects = self.admission.on_timer(|| self.now.get());
+            let effects = self.admission.on_timer(&|| self.now.get());
             self.apply(effects);
             let (mut late, mut behind) = (0, 0);
             for one in &self.waiting {
@@ -386,7 +387,7 @@ impl World {
         assert_eq!(now, self.reference.now);
         let (waiting, armed) = self
             .admission
-            .with_queue(|queue| (queue.ring.waiting(), queue.armed));
+            .with_queue(|queue| (queue.ring.waiting(), queue.times.armed()));
         let word = self.admission.word();
         let run_out = self
             .permits

@@ -9,8 +9,9 @@ use std::task::{Context, Poll, Waker, ready};
 
 use crate::admission::{Admission, Entered, Entry, Request};
 use crate::effects::Effects;
+use crate::leases::Lease;
 use crate::primitives::Primitives;
-use crate::queue::{Lease, Refusal};
+use crate::refusal::Refusal;
 use crate::waiter::Ticket;
 
 /// An admission with a clock of its own, which jumps to whatever the timer is armed for.
@@ -70,13 +71,13 @@ impl<P: Primitives> Shell<P> {
     pub(super) fn apply(&self, mut effects: Effects) {
         while let Some(at) = effects.arm.take().filter(|&at| at <= self.horizon) {
             self.jump(at);
-            effects.append(self.admission.on_timer(|| self.now()));
+            effects.append(self.admission.on_timer(&|| self.now()));
         }
         effects.wake_all();
     }
 
     pub(super) fn fire(&self) {
-        let effects = self.admission.on_timer(|| self.now());
+        let effects = self.admission.on_timer(&|| self.now());
         self.apply(effects);
     }
 
@@ -91,7 +92,7 @@ impl<P: Primitives> Shell<P> {
         if let Some(entry) = self.admission.try_enter(cost, || self.now()) {
             return Some(Inside::new(self, entry));
         }
-        let (entered, effects) = self.admission.enter(request, || self.now());
+        let (entered, effects) = self.admission.enter(request, &|| self.now());
         self.apply(effects);
         match entered {
             Entered::Yes(entry) => Some(Inside::new(self, entry)),
@@ -117,43 +118,43 @@ impl<P: Primitives> Shell<P> {
     }
 
     pub(super) fn set_limit(&self, limit: usize) {
-        let effects = self.admission.set_limit(limit, || self.now());
+        let effects = self.admission.set_limit(limit, &|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn set_pace(&self, pace: tidegate_core::Pace) {
-        let effects = self.admission.set_pace(Some(pace), || self.now());
+        let effects = self.admission.set_pace(Some(pace), &|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn lift_pace(&self) {
-        let effects = self.admission.set_pace(None, || self.now());
+        let effects = self.admission.set_pace(None, &|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn pause_until(&self, until: u64) {
-        let effects = self.admission.pause_until(until, || self.now());
+        let effects = self.admission.pause_until(until, &|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn cool_down(&self, until: u64) {
-        let effects = self.admission.cool_down(until, || self.now());
+        let effects = self.admission.cool_down(until, &|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn end_pause(&self) {
-        let effects = self.admission.end_pause(|| self.now());
+        let effects = self.admission.end_pause(&|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn close(&self) {
-        let effects = self.admission.close(|| self.now());
+        let effects = self.admission.close(&|| self.now());
         self.apply(effects);
     }
 
     pub(super) fn leave(&self, _entry: Entry) {
         if let Some(spare) = self.admission.leave() {
-            let effects = self.admission.leave_slow(spare, || self.now());
+            let effects = self.admission.leave_slow(spare, &|| self.now());
             self.apply(effects);
         }
     }
@@ -209,12 +210,12 @@ impl<P: Primitives> Inside<P> {
     pub(super) fn give_back(self) {
         let (shell, entry) = (Arc::clone(&self.shell), self.entry);
         drop(self);
-        let effects = shell.admission.give_back(entry, || shell.now());
+        let effects = shell.admission.give_back(entry, &|| shell.now());
         shell.apply(effects);
     }
 
     pub(super) fn expire_at(&mut self, at: u64) {
-        let (lease, effects) = self.shell.admission.lease(at, || self.shell.now());
+        let (lease, effects) = self.shell.admission.lease(at, &|| self.shell.now());
         self.lease = Some(lease);
         self.shell.apply(effects);
     }
@@ -256,7 +257,7 @@ impl<P: Primitives> Future for Wait<P> {
         let (entered, effects) = if let Some(ticket) = &this.ticket {
             shell
                 .admission
-                .poll(ticket, context.waker(), || shell.now())
+                .poll(ticket, context.waker(), &|| shell.now())
         } else {
             if let Some(entry) = shell.admission.try_enter(this.cost, || shell.now()) {
                 return Poll::Ready(Ok(Inside::new(shell, entry)));
@@ -268,7 +269,7 @@ impl<P: Primitives> Future for Wait<P> {
                 thread: this.thread,
                 until: u64::MAX,
             };
-            let (entered, effects) = shell.admission.enter(request, || shell.now());
+            let (entered, effects) = shell.admission.enter(request, &|| shell.now());
             let entered = match entered {
                 Entered::Yes(entry) => Poll::Ready(Ok(entry)),
                 Entered::No(refusal) => Poll::Ready(Err(refusal)),
@@ -289,7 +290,7 @@ impl<P: Primitives> Future for Wait<P> {
 impl<P: Primitives> Drop for Wait<P> {
     fn drop(&mut self) {
         if let Some(ticket) = &self.ticket {
-            let effects = self.shell.admission.cancel(ticket, || self.shell.now());
+            let effects = self.shell.admission.cancel(ticket, &|| self.shell.now());
             self.shell.apply(effects);
         }
     }

@@ -1,12 +1,13 @@
 //! Who hears of waits and refusals.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use tidegate_admission::Door;
 use tidegate_core::{Observer, Refused, RefusedReason, per_second};
 
-use crate::support::{ms, poll_once};
+use crate::support::{assert_free, ms, poll_once};
 
 /// What was heard, in words.
 #[derive(Debug, Default)]
@@ -110,4 +111,57 @@ async fn an_observer_may_come_back_to_the_door() {
     let _inside = door.try_acquire(1).unwrap();
     assert!(door.try_acquire(1).is_err());
     assert!(door.try_acquire(1).is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_that_is_given_up_tells_nothing() {
+    let door = Door::new("gate", 1);
+    let heard = Heard::at(&door);
+    let inside = door.acquire(1).await.unwrap();
+    let mut waits = door.acquire(1);
+    let mut granted = door.acquire(1);
+    assert!(poll_once(&mut waits).is_pending());
+    assert!(poll_once(&mut granted).is_pending());
+    drop(waits);
+    drop(inside);
+    // It was let in and does not come.
+    drop(granted);
+    assert_eq!(heard.take(), [""; 0]);
+    assert_free(&door, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_observer_that_panics_costs_neither_a_place_nor_a_token() {
+    #[derive(Debug)]
+    struct Panics;
+
+    impl Observer for Panics {
+        fn on_wait(&self, _: Instant, _: Duration) {
+            panic!("on purpose")
+        }
+
+        fn on_refused(&self, _: Instant, _: &Refused, _: Duration) {
+            panic!("on purpose")
+        }
+    }
+
+    let door = Door::new("gate", 1);
+    door.set_pace(Some(per_second(1.0).burst(2)));
+    door.set_max_queue(1);
+    door.observe(Arc::new(Panics));
+    let inside = door.acquire(1).await.unwrap();
+    let mut waits = door.acquire(1);
+    assert!(poll_once(&mut waits).is_pending());
+    for _ in 0..3 {
+        assert!(catch_unwind(AssertUnwindSafe(|| door.try_acquire(1))).is_err());
+        let mut refused = door.acquire(1);
+        assert!(catch_unwind(AssertUnwindSafe(|| poll_once(&mut refused))).is_err());
+    }
+    drop(inside);
+    // It has entered, and gives back what it took when it is dropped.
+    assert!(catch_unwind(AssertUnwindSafe(|| poll_once(&mut waits))).is_err());
+    assert_eq!(door.in_flight(), 1);
+    drop(waits);
+    assert_eq!((door.in_flight(), door.waiting()), (0, 0));
+    assert!(door.try_acquire(1).is_ok(), "its token is there again");
 }
