@@ -86,13 +86,13 @@ impl<T> Top<T> {
         while let Some(node) = place.get() {
             place = &node.next;
         }
-        self.named.fetch_add(1, Relaxed);
         let node = place.get_or_init(|| {
             Box::new(Node {
                 it: make(),
                 next: OnceLock::new(),
             })
         });
+        self.named.fetch_add(1, Relaxed);
         Some(&node.it)
     }
 }
@@ -134,6 +134,30 @@ mod tests {
         assert!((0..100).any(|_| meet(&top, 4)));
         assert!((0..1_000).all(|_| !meet(&top, 5)));
         assert_eq!(top.iter().collect::<Vec<_>>(), [&1, &2, &3, &4]);
+    }
+
+    #[test]
+    fn those_that_come_at_once_do_not_get_more_places_than_there_are() {
+        // Who makes one gives the others time to come for the last place.
+        let slow = |name| {
+            (0..100).for_each(|_| std::thread::yield_now());
+            name
+        };
+        for _ in 0..20 {
+            let top = Top::default();
+            top.set_most(2);
+            let all = std::sync::Barrier::new(8);
+            std::thread::scope(|scope| {
+                for name in 0..8 {
+                    let (top, all) = (&top, &all);
+                    scope.spawn(move || {
+                        all.wait();
+                        top.enter(|known| *known == name, || slow(name));
+                    });
+                }
+            });
+            assert!(top.iter().count() <= 2);
+        }
     }
 
     #[test]
