@@ -52,7 +52,7 @@ impl Hosts {
     /// Those that this request counts among.
     #[inline]
     pub(crate) fn durations(&self, request: &impl RequestHead) -> &Arc<Durations> {
-        let (host, port) = (request.host(), request.port());
+        let (host, port) = request.destination();
         let host = host.strip_suffix('.').unwrap_or(host);
         let known = self.named.find(|known| known.is(host, port));
         let host = known.unwrap_or_else(|| self.meet(host, port));
@@ -97,7 +97,7 @@ impl Host {
 
     #[inline]
     fn is(&self, name: &str, port: Option<u16>) -> bool {
-        self.port == port && self.name.eq_ignore_ascii_case(name)
+        self.port == port && (*self.name == *name || self.name.eq_ignore_ascii_case(name))
     }
 
     #[inline]

@@ -64,12 +64,17 @@
 //! # What it costs
 //!
 //! A request that need not wait at a gate: nothing. With a law: one addition, and a comparison of
-//! times. `Metrics::requests`: two readings of the clock, and whatever the recorder does with a
-//! duration. No registry is asked and nothing is allocated.
+//! times; about 8 ns. `Metrics::requests`: two readings of the clock and whatever the recorder does with a
+//! duration, which are 75 of about 125 ns with Prometheus' exporter. No registry is asked and nothing is
+//! allocated. See `benches/overhead.rs`.
 //!
-//! # Buckets
+//! # With Prometheus
 //!
-//! An exporter that wants the bounds of buckets finds those of the semantic conventions in [`SECONDS`].
+//! The dashboard `docs/grafana/tidegate.json` wants the names and the buckets of
+//! `PrometheusBuilder::new().with_recommended_naming(true).set_buckets(&SECONDS)?`, such as
+//! `tidegate_gate_refused_total` and `http_client_request_duration_seconds_bucket`. That exporter keeps each
+//! duration until it is rendered, or until its `run_upkeep` is called: where nobody may scrape for hours, call
+//! that from time to time.
 //!
 //! [semconv]: https://opentelemetry.io/docs/specs/semconv/http/http-metrics/#metric-httpclientrequestduration
 
