@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 ///
 /// The requests of a run are known by their indices: the input has to be the same, in the same order,
 /// each time. The length and the label are compared, and the run refuses a file of another one, or one
-/// that another run has open (where the file system knows locks).
+/// that another run has open (where the file system knows locks; on Windows nobody else can read it then).
 ///
 /// ```
 /// use tidegate_batch::Checkpoint;

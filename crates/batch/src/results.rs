@@ -25,7 +25,8 @@ use crate::tries::{Cancelled, Tries};
 /// stream of [`Ended`].
 ///
 /// The stream is what drives the run, in whichever task polls it: while nobody does, nothing is begun, and
-/// what is under way goes on. Dropped, it ends what is under way.
+/// what is under way goes on. So there is at most a window of results that nobody has taken, and another
+/// of what is under way. Dropped, it ends what is under way.
 #[must_use = "nothing is sent before it is run"]
 pub struct Results<Src: Stream, T> {
     queue: Queue<Src>,

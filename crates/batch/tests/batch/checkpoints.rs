@@ -279,18 +279,19 @@ async fn a_label_tells_runs_of_one_length_apart() {
 
 #[tokio::test(start_paused = true)]
 async fn a_file_that_cannot_be_made_stops_the_run_before_it_sends() {
-    let log = Log::default();
-    let file = no_file("nowhere").join("done.idx");
-    let summary = run(&file, &log, never).await;
-    let text = summary.to_string();
-    assert!(
-        text.contains("\nstopped: cannot use the checkpoint "),
-        "{text}"
-    );
-    assert!(
-        text.ends_with("; 10 left") && log.all().is_empty(),
-        "{text}"
-    );
+    let nowhere = no_file("nowhere").join("done.idx");
+    for file in [nowhere.as_path(), env!("CARGO_TARGET_TMPDIR").as_ref()] {
+        let log = Log::default();
+        let text = run(file, &log, never).await.to_string();
+        assert!(
+            text.contains("\nstopped: cannot use the checkpoint "),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("; 10 left") && log.all().is_empty(),
+            "{text}"
+        );
+    }
 }
 
 #[tokio::test(start_paused = true)]

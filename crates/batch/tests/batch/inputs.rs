@@ -135,6 +135,26 @@ async fn an_input_without_end_is_asked_for_no_more_than_there_is_room_for() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn whoever_takes_results_slowly_has_two_windows_begun_and_no_more() {
+    let begun = Log::default();
+    let sent = begun.clone();
+    let service = service_fn(move |request| {
+        sent.add(request as usize);
+        echo(request)
+    });
+    let mut results = Batch::new(service, 0..)
+        .window(5)
+        .each(|_, answer| async move { answer });
+    let mut most = 0;
+    for taken in 1..=100 {
+        results.next().await.unwrap();
+        sleep(ms(1_000)).await;
+        most = most.max(begun.all().len() - taken);
+    }
+    assert_eq!(most, 9);
+}
+
+#[tokio::test(start_paused = true)]
 async fn progress_is_shown_at_the_start_ten_times_a_second_and_at_the_end() {
     let moments = Log::default();
     let shown = moments.clone();

@@ -4,10 +4,12 @@ use std::convert::Infallible;
 
 use futures_util::StreamExt;
 use tidegate_batch::Batch;
+use tidegate_core::Steer;
+use tokio::task::yield_now;
 use tokio::time::sleep;
 use tower::service_fn;
 
-use crate::support::{Log, ms};
+use crate::support::{Limit, Log, ms};
 
 /// Takes as many milliseconds as it is asked for.
 async fn wait(request: u64) -> Result<u64, Infallible> {
@@ -88,4 +90,48 @@ async fn in_input_order_a_run_that_is_stopped_gives_out_what_it_has() {
     }
     assert_eq!(order, [1, 2, 3]);
     assert_eq!(results.into_summary().left.begun, [0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn on_several_threads_nothing_is_lost_doubled_or_out_of_order() {
+    let service = service_fn(|request: u64| async move {
+        for _ in 0..request % 3 {
+            yield_now().await;
+        }
+        Ok::<_, Infallible>(request)
+    });
+    for round in 0..200 {
+        let limit = Limit::new(round % 9);
+        let moved = limit.clone();
+        let batch = Batch::new(service, 0..300)
+            .window(1 + round % 13)
+            .again(2, |request| Some(*request))
+            .steer(limit)
+            .ahead(round % 2);
+        let in_order = round % 3 == 0;
+        let batch = if in_order { batch.in_order() } else { batch };
+        let mut results = batch.each(move |index, answer| {
+            moved.set_limit((index * 7 + round) % 11);
+            async move {
+                if index % 5 == 0 {
+                    Err("five")
+                } else {
+                    Ok(answer)
+                }
+            }
+        });
+        let mut order = Vec::new();
+        while let Some(ended) = results.next().await {
+            assert_eq!(ended.tries, if ended.index % 5 == 0 { 3 } else { 1 });
+            order.push(ended.index);
+        }
+        assert!(!in_order || order.is_sorted());
+        order.sort_unstable();
+        assert_eq!(order, (0..300).collect::<Vec<_>>());
+        let counts = results.into_summary().counts;
+        assert_eq!(
+            (counts.succeeded, counts.failed, counts.tries),
+            (240, 60, 420)
+        );
+    }
 }
