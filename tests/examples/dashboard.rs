@@ -1,5 +1,7 @@
 //! A Grafana dashboard, as far as its queries go.
 
+#![cfg(unix)]
+
 use std::fs;
 
 use serde_json::Value;

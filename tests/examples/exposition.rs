@@ -1,5 +1,7 @@
 //! Prometheus' text format, as far as an exporter writes it.
 
+#![cfg(unix)]
+
 use std::collections::{BTreeMap, HashMap};
 
 /// What a scrape has shown.
