@@ -5,8 +5,8 @@ const NAME: usize = 100;
 
 /// What may be shown as a name, such as of a key: of what may be a URL, neither credentials nor a query.
 ///
-/// Neither what comes after a `?` or a `#` nor what stands before an `@` is left, and of the rest what
-/// [`tame`] leaves of 100 characters.
+/// Neither what comes after a `?` or a `#` nor, in any word or part of a path, what stands before an `@`
+/// is left, and of the rest what [`tame`] leaves of 100 characters.
 ///
 /// ```
 /// use tidegate_core::text;
@@ -14,24 +14,51 @@ const NAME: usize = 100;
 /// assert_eq!(text::name("https://user:secret@example.com/v1?key=secret"), "https://example.com/v1");
 /// ```
 pub fn name(text: &str) -> String {
-    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
-    let (scheme, rest) = text
-        .split_once("://")
-        .filter(|(scheme, _)| scheme.chars().all(is_scheme))
-        .unwrap_or(("", text));
-    let authority = rest.split('/').next().unwrap_or(rest);
-    let ends: &[char] = &['?', '#'];
-    let shown = match (authority.rfind('@'), authority.find(ends)) {
-        // A query with an `@`, or a password with a `?`: either side may be what is not to be shown.
-        (Some(at), Some(end)) if end < at => "…",
-        (Some(at), _) => &rest[at + 1..],
-        (None, _) => rest,
-    };
-    let shown = shown.split(ends).next().unwrap_or(shown);
-    match scheme {
-        "" => tame(shown, NAME),
-        scheme => tame(&format!("{scheme}://{shown}"), NAME),
+    let end = text.find(['?', '#']).unwrap_or(text.len());
+    let (before, query) = text.split_at(end);
+    let mut shown = String::new();
+    // Where a password may begin, which need not end with its word.
+    let mut secret = None;
+    for word in before.split_inclusive(is_end) {
+        let at = word.rfind('@').filter(|at| *at > 0 || secret.is_some());
+        if let Some(at) = at {
+            shown.truncate(secret.take().unwrap_or(shown.len()));
+            shown.push_str(&word[at + 1..]);
+            continue;
+        }
+        if may_end_in_a_password(word) {
+            secret.get_or_insert(shown.len());
+        }
+        shown.push_str(word);
     }
+    // A query with an `@`, or a password with a `?`: either side may be what is not to be shown.
+    let host = shown.rfind("//").map_or(0, |slashes| slashes + 2);
+    let is_host = !shown[host..].contains(is_end);
+    let is_split = query
+        .split(is_end)
+        .next()
+        .is_some_and(|query| query.contains('@'));
+    let hidden = secret
+        .filter(|_| query.contains('@'))
+        .or((is_host && is_split).then_some(host));
+    if let Some(hidden) = hidden {
+        shown.truncate(hidden);
+        shown.push('…');
+    }
+    tame(&shown, NAME)
+}
+
+/// What ends a word, or a part of a path: URLs are read with either slash.
+fn is_end(c: char) -> bool {
+    c == '/' || c == '\\' || c.is_whitespace()
+}
+
+/// Whether it is a name and something behind a colon, which is neither a port nor the address in it.
+fn may_end_in_a_password(word: &str) -> bool {
+    let word = word.trim_end_matches(is_end);
+    let after = word.split_once(':').map_or("", |(_, after)| after);
+    let is_port = after.bytes().all(|byte| byte.is_ascii_digit());
+    !is_port && !word.ends_with(':') && !word.starts_with('[')
 }
 
 /// Without what breaks a line, ends a text or turns its direction; at most `most` characters, the last
@@ -79,6 +106,21 @@ mod tests {
             ("tenant 7 #secret", "tenant 7 "),
             ("host?next=secret://x", "host"),
             ("host/@me?key=secret", "host/@me"),
+            ("//u:secret@host/v1", "//host/v1"),
+            ("https:/u:secret@host/v1", "https:/host/v1"),
+            (r"https:\\u:secret@host\v1", r"https:\\host\v1"),
+            (" https://u:secret@host", " https://host"),
+            ("GET https://u:secret@host/v1", "GET https://host/v1"),
+            ("jdbc:db://u:secret@host/v1", "jdbc:db://host/v1"),
+            ("7|https://u:secret@host", "7|https://host"),
+            ("https://host/secret@host/v1", "https://host/host/v1"),
+            ("https://u:secret/secret@host/v1", "https://host/v1"),
+            ("https://u:secret/@host/v1", "https://host/v1"),
+            ("https://u:secret secret@host/v1", "https://host/v1"),
+            ("https://u:secret/se?cret/@host", "https://…"),
+            ("https://[::1]:80/@me", "https://[::1]:80/@me"),
+            ("https://host:80/@me", "https://host:80/@me"),
+            ("https://host/v1?to=a@secret", "https://host/v1"),
             ("", ""),
         ] {
             assert_eq!(name(given), shown, "{given}");

@@ -4,15 +4,15 @@ use tidegate_core::text::{name, tame};
 
 /// Words of somebody's: each URL in them without credentials and query, at most `most` characters.
 pub(crate) fn words(text: &str, most: usize) -> String {
-    let tamed = tame(text, most);
-    if !tamed.contains("://") {
-        return tamed;
+    if !text.contains("://") {
+        return tame(text, most);
     }
-    let words = tamed.split(' ').map(|word| {
+    let words = text.split(char::is_whitespace).map(|word| {
         let is_url = word.contains("://");
         if is_url { name(word) } else { word.to_owned() }
     });
-    words.collect::<Vec<String>>().join(" ")
+    // Cut off last: what is before an `@` is not known for what it is without that.
+    tame(&words.collect::<Vec<String>>().join(" "), most)
 }
 
 /// As the text or the attribute of an element, in HTML and XML.
@@ -43,6 +43,11 @@ mod tests {
             "told by https://host/v1 to wait, see http://host"
         );
         assert_eq!(words("at 5/s, a@b?", 100), "at 5/s, a@b?");
+        assert_eq!(
+            words("see https://u:secret@host/v1", 20),
+            "see https://host/v1"
+        );
+        assert_eq!(words("(https://u:secret@host)", 20), "(https://host)");
     }
 
     #[test]
