@@ -165,9 +165,14 @@ impl<L: Controller> ControlLoop<L> {
         result.expect("a step calls what it is given")
     }
 
+    /// Looks at the law as it is: nobody is told of anything.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&L) -> T) -> T {
+        read(&self.lock().law)
+    }
+
     /// What the law asks for.
     pub(crate) fn setting(&self) -> Setting {
-        self.lock().law.setting()
+        self.read(Controller::setting)
     }
 
     pub(crate) fn observe(&self, observer: Arc<dyn Observer>) {

@@ -38,7 +38,12 @@ use crate::control_loop::ControlLoop;
 pub struct FeedbackHandle<L>(Arc<ControlLoop<L>>);
 
 impl<L: Controller> FeedbackHandle<L> {
-    /// Looks at the law, or changes it; what it then asks for is in force when this returns.
+    /// Looks at the law as it is. It is locked meanwhile: requests that are answered wait.
+    pub fn read<T>(&self, read: impl FnOnce(&L) -> T) -> T {
+        self.0.read(read)
+    }
+
+    /// Changes the law; what it then asks for is in force when this returns, and observers hear of it.
     ///
     /// The law is locked meanwhile: requests that are answered wait.
     pub fn law<T>(&self, change: impl FnOnce(&mut L) -> T) -> T {

@@ -20,7 +20,7 @@ impl GovernorHandle {
 
     /// What moves it now.
     pub fn settings(&self) -> PidSettings {
-        self.law(|law| law.settings())
+        self.read(Pid::settings)
     }
 
     /// See [`PidSettings::setpoint`].
@@ -79,7 +79,7 @@ impl Deref for GovernorHandle {
 impl Steer for GovernorHandle {
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.0.snapshot();
-        snapshot.setpoint = Some(self.law(|law| law.settings().setpoint));
+        snapshot.setpoint = Some(self.settings().setpoint);
         snapshot
     }
 
@@ -115,7 +115,11 @@ impl Steer for GovernorHandle {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::Ordering::Relaxed;
+
     use tidegate_classify::HttpClassifier;
+    use tidegate_core::Change;
 
     use super::*;
     use crate::GovernorLayer;
@@ -131,5 +135,30 @@ mod tests {
         assert!(watching.snapshot().is_some());
         drop(handle);
         assert_eq!(watching.snapshot(), None);
+    }
+
+    /// Counts what it is told.
+    #[derive(Debug, Default)]
+    struct Told(AtomicUsize);
+
+    impl Observer for Told {
+        fn on_change(&self, _: Instant, _: &Change) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    #[test]
+    fn looking_at_it_tells_nobody_of_a_limit_that_was_moved_by_hand() {
+        let handle = GovernorLayer::new(HttpClassifier::default()).handle();
+        let told = Arc::new(Told::default());
+        handle.observe(Arc::clone(&told) as _);
+        Steer::set_limit(&handle, 20);
+        assert_eq!(
+            (handle.snapshot().limit, handle.settings().setpoint),
+            (20, 0.05)
+        );
+        assert_eq!(told.0.load(Relaxed), 0);
+        handle.set_setpoint(0.02).unwrap();
+        assert_eq!(told.0.load(Relaxed), 1);
     }
 }

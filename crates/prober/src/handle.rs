@@ -20,7 +20,7 @@ impl ProberHandle {
 
     /// Between which limits it moves.
     pub fn bounds(&self) -> Bounds {
-        self.law(|law| law.bounds())
+        self.read(Prober::bounds)
     }
 
     /// The least limit.
