@@ -127,9 +127,16 @@ fn held_up(counts: &Counts) -> Option<String> {
     (!words.is_empty()).then(|| words.join("; "))
 }
 
-/// `50/s`
+/// `50/s`, and `1/min` or `10/h` where there would be no digits left.
 pub(crate) fn pace(rate: f64) -> String {
-    format!("{}/s", number(rate))
+    let (seconds, unit) = match rate {
+        0.1.. => (1.0, "s"),
+        0.0166.. => (60.0, "min"),
+        _ => (3_600.0, "h"),
+    };
+    // A rate is a quotient: `10/h`, not `10.0/h`.
+    let rate = (1_000.0 * seconds * rate).round() / 1_000.0;
+    format!("{}/{unit}", number(rate))
 }
 
 /// What it ran at: a limit, or where there never was one a pace.
@@ -147,5 +154,27 @@ fn limits(history: &History, run: &Counts) -> String {
         last
     } else {
         format!("{first} → {last}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tidegate_core::{per_hour, per_minute, per_second};
+
+    use super::*;
+
+    #[test]
+    fn a_pace_is_told_in_the_unit_that_leaves_digits() {
+        for (given, told) in [
+            (per_second(50.0), "50/s"),
+            (per_second(33.3), "33.3/s"),
+            (per_minute(10.0), "0.17/s"),
+            (per_minute(1.0), "1/min"),
+            (per_hour(100.0), "1.67/min"),
+            (per_hour(10.0), "10/h"),
+            (per_hour(0.5), "0.50/h"),
+        ] {
+            assert_eq!(pace(given.rate()), told);
+        }
     }
 }

@@ -36,7 +36,7 @@
 //! |---|---|
 //! | warn | requests were refused: at most one line in each [interval](Events::every), with how many, why, and whose |
 //! | debug | a law or an operator moved a limit, a pace or a pause, and why; a request is sent again; the span of a request |
-//! | trace | a request had to wait, or was refused; an answer asked for less, or failed |
+//! | trace | a request had to wait, or was refused; an answer was no success, one that says nothing of the service included |
 //!
 //! So nothing is said of a single request at info or above, but of the first one that is refused after
 //! a quiet time. Doors have a warning of their own, when bodies that nobody reads hold every place.
