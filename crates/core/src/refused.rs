@@ -2,6 +2,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::text;
+
 /// A layer of ours said no: nothing was sent.
 ///
 /// ```
@@ -115,11 +117,12 @@ impl RefusedReason {
     }
 }
 
+/// Of a key what [may be shown](text::name) is: errors end in logs.
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "refused by {}", self.by)?;
         if let Some(key) = &self.key {
-            write!(f, " for {key:?}")?;
+            write!(f, " for {:?}", text::name(key))?;
         }
         write!(f, ", nothing was sent: {}", self.reason)?;
         match self.retry_after {
@@ -151,3 +154,21 @@ impl fmt::Display for RefusedReason {
 }
 
 impl std::error::Error for Refused {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_refusal_show_of_a_key_no_credentials_and_no_more_than_a_line() {
+        let words = |key: &str| {
+            let refused = Refused::new("gate", RefusedReason::Closed);
+            refused.key(Arc::from(key)).to_string()
+        };
+        assert_eq!(
+            words("https://u:secret@host/v1?key=secret"),
+            "refused by gate for \"https://host/v1\", nothing was sent: closed"
+        );
+        assert!(words(&"x\n".repeat(1_000_000)).len() < 200);
+    }
+}
