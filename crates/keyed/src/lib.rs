@@ -43,7 +43,7 @@
 //! that waits, a body that is being read, a handle of the key that somebody holds: all of them keep
 //! it, whatever the memory. Past [`max_keys`](KeyedLayer::max_keys) new keys share one layer.
 //!
-//! No task does that: each new key, and every 256th request of a part of the table, looks at a few
+//! No task does that: each new key, and every 512th request of a part of the table, looks at a few
 //! keys, and at more of them as long as it finds what can go. What is fresh goes when it has not been
 //! used for a second or two.
 //!
