@@ -43,7 +43,7 @@ impl Bodies {
 
 /// No two lines about it are closer than this, of all doors of the process together: there may be
 /// one for each of many keys.
-const APART: Duration = Duration::from_millis(500);
+const APART: Duration = Duration::from_secs(1);
 
 impl Inner {
     /// Those who wait may be the ones who should read.

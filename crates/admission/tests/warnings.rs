@@ -40,7 +40,7 @@ fn now() -> Instant {
 }
 
 #[tokio::test(start_paused = true)]
-async fn twenty_doors_whose_bodies_nobody_reads_write_two_lines_a_second_together() {
+async fn twenty_doors_whose_bodies_nobody_reads_write_one_line_a_second_together() {
     let lines = Lines(Arc::default());
     let _listening = tracing::subscriber::set_default(lines.clone());
     let origin = now();
@@ -62,8 +62,5 @@ async fn twenty_doors_whose_bodies_nobody_reads_write_two_lines_a_second_togethe
         .map(|at| (*at - origin).as_millis())
         .collect();
     // Each would warn once a second, from its third on.
-    assert_eq!(
-        times,
-        [2_000, 2_500, 3_000, 3_500, 4_000, 4_500, 5_000, 5_500]
-    );
+    assert_eq!(times, [2_000, 3_000, 4_000, 5_000]);
 }
