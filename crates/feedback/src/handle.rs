@@ -57,6 +57,14 @@ impl<L: Controller> FeedbackHandle<L> {
         self.0.set_pace(pace);
     }
 
+    /// Has `observer` hear what happens here, from now on: what the law hears and does, who had to wait and
+    /// who was refused.
+    ///
+    /// [`Door::observe`] is another thing: of the law it tells nothing.
+    pub fn observe(&self, observer: Arc<dyn Observer>) {
+        self.0.observe(observer);
+    }
+
     /// The limit stays where it is, and the law learns nothing, until [`resume`](Self::resume).
     pub fn freeze(&self) {
         self.0.freeze();

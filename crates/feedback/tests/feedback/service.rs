@@ -1,10 +1,15 @@
 use std::future::{Ready, ready};
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use http::Request;
 use tidegate_admission::Door;
 use tidegate_control::Aimd;
+use tidegate_core::{Observer, Sample};
 use tidegate_feedback::{Feedback, FeedbackLayer, ResponseFuture};
 use tidegate_gate::HoldBody;
 use tower::{Layer, Service, ServiceExt};
@@ -57,6 +62,30 @@ async fn readiness_is_that_of_the_service_below() {
     });
     let error = broken.oneshot(request()).await.unwrap_err();
     assert_eq!(error.find::<io::Error>().unwrap().to_string(), "broken");
+}
+
+/// Counts the samples that it is told of.
+#[derive(Debug, Default)]
+struct Samples(AtomicUsize);
+
+impl Observer for Samples {
+    fn on_sample(&self, _now: Instant, _sample: &Sample) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// `Steer`, which has a method of that name, is not in scope here.
+#[tokio::test]
+async fn a_handle_that_is_observed_by_its_own_method_tells_of_the_law_too() {
+    let layer = FeedbackLayer::new(by_status, Aimd::new(), Door::new("gate", 1));
+    let samples = Arc::new(Samples::default());
+    layer.handle().observe(Arc::clone(&samples) as _);
+    let ready = Shy {
+        polls: 0,
+        broken: false,
+    };
+    layer.layer(ready).oneshot(request()).await.unwrap();
+    assert_eq!(samples.0.load(Relaxed), 1);
 }
 
 #[test]

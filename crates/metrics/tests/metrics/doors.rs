@@ -1,15 +1,15 @@
 //! Gates, rates, governors and retries.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use tidegate_classify::HttpClassifier;
-use tidegate_core::{Change, Observer, Pace, Snapshot, Steer, WeakSteer, per_second};
+use tidegate_core::{Pace, Snapshot, Steer, WeakSteer, per_second};
 use tidegate_gate::{GateHandle, GateLayer};
 use tidegate_governor::GovernorLayer;
 use tidegate_metrics::Metrics;
@@ -233,25 +233,37 @@ async fn a_law_that_follows_a_hand_while_it_is_looked_at_does_not_stop_the_look(
     metrics.attach(&handle);
 }
 
-/// Asks for fresh gauges whenever it hears of a change.
+/// To look at it asks for all that the stack shows, as one that hears of it may.
 #[derive(Debug)]
 struct Asks(Metrics);
 
-impl Observer for Asks {
-    fn on_change(&self, _now: std::time::Instant, _change: &Change) {
-        self.0.refresh();
+impl Steer for Asks {
+    fn snapshot(&self) -> Snapshot {
+        Snapshot::new(7)
     }
+
+    fn downgrade(&self) -> WeakSteer {
+        let (metrics, asks) = (self.0.clone(), AtomicBool::new(true));
+        WeakSteer::new(move || {
+            if asks.swap(false, Relaxed) {
+                metrics.refresh();
+            }
+            Some(Snapshot::new(7))
+        })
+    }
+
+    fn set_limit(&self, _limit: usize) {}
+
+    fn set_pace(&self, _pace: Option<Pace>) {}
+
+    fn pause_until(&self, _until: std::time::Instant) {}
 }
 
 #[test]
-fn who_hears_of_a_change_that_a_look_has_found_may_look_too() {
+fn who_is_looked_at_may_ask_for_a_look() {
     let recorded = Recorded::new();
     let metrics = Metrics::new("crawl");
-    let handle = GovernorLayer::new(HttpClassifier::default()).handle();
-    metrics.attach(&handle);
-    handle.observe(Arc::new(Asks(metrics.clone())));
-    handle.set_limit(7);
-    metrics.refresh();
+    metrics.attach(&Asks(metrics.clone()));
     assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 7.0);
 }
 
