@@ -17,7 +17,7 @@ use crate::text;
 ///     "refused by gate, nothing was sent: the queue is full (5 may wait); try again in 600ms"
 /// );
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Refused {
     /// Which layer said no: `"gate"`, `"rate"`, …
     pub by: &'static str,
@@ -155,20 +155,40 @@ impl fmt::Display for RefusedReason {
 
 impl std::error::Error for Refused {}
 
+/// As its words: what `main` returns is shown like this.
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            by,
+            reason,
+            key,
+            retry_after,
+        } = self;
+        f.debug_struct("Refused")
+            .field("by", by)
+            .field("reason", reason)
+            .field("key", &key.as_deref().map(text::name))
+            .field("retry_after", retry_after)
+            .finish()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_words_of_a_refusal_show_of_a_key_no_credentials_and_no_more_than_a_line() {
-        let words = |key: &str| {
+        let of_key = |key: &str| {
             let refused = Refused::new("gate", RefusedReason::Closed);
-            refused.key(Arc::from(key)).to_string()
+            refused.key(Arc::from(key))
         };
+        let of_url = of_key("https://u:secret@host/v1?key=secret");
         assert_eq!(
-            words("https://u:secret@host/v1?key=secret"),
+            of_url.to_string(),
             "refused by gate for \"https://host/v1\", nothing was sent: closed"
         );
-        assert!(words(&"x\n".repeat(1_000_000)).len() < 200);
+        assert!(!format!("{of_url:?}").contains("secret"));
+        assert!(of_key(&"x\n".repeat(1_000_000)).to_string().len() < 200);
     }
 }
