@@ -236,5 +236,7 @@ fn runtimes_that_come_and_go_leave_nobody_behind() {
             });
         }
     });
+    // A cost of 2 may have left a debt of half a millisecond.
+    door.set_pace(None);
     assert_free(&door, 10);
 }
