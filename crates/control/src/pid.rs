@@ -127,7 +127,7 @@ impl Term for Velocity {
             Reason::Failing {
                 failed: bad,
                 of,
-                setpoint: accepted,
+                accepted,
             },
         )
     }
@@ -375,7 +375,7 @@ mod tests {
         assert_eq!(changes.len(), 1, "{changes:?}");
         assert!(trial.limit() < 80.0);
         let words = changes[0].reason.to_string();
-        assert!(words.ends_with("failed, setpoint 5.0 %"), "{words}");
+        assert!(words.ends_with("failed, where 5.0 % may"), "{words}");
     }
 
     #[test]

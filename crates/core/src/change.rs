@@ -38,14 +38,14 @@ pub enum Reason {
         /// The share above which the law cuts, `0.0..=1.0`.
         threshold: f64,
     },
-    /// The share of failed requests is held at a setpoint.
+    /// The share of failed requests is held at the one that is accepted.
     Failing {
         /// How many requests failed.
         failed: u32,
         /// How many answers were counted.
         of: u32,
-        /// The share to hold, `0.0..=1.0`.
-        setpoint: f64,
+        /// The share to hold, `0.0..=1.0`: the setpoint, and on top of it what fails whatever the limit.
+        accepted: f64,
     },
     /// The service asked us to stay away for this long.
     RetryAfter(Duration),
@@ -126,10 +126,10 @@ impl fmt::Display for Reason {
             Self::Failing {
                 failed,
                 of,
-                setpoint,
+                accepted,
             } => {
-                let (share, setpoint) = (percent(failed, of), 100.0 * setpoint);
-                write!(f, "{share:.1} % of {of} failed, setpoint {setpoint:.1} %")
+                let (share, accepted) = (percent(failed, of), 100.0 * accepted);
+                write!(f, "{share:.1} % of {of} failed, where {accepted:.1} % may")
             }
             Self::RetryAfter(wait) => write!(f, "told to stay away for {wait:?}"),
             Self::Starting => f.write_str("starting: one more for each success"),
@@ -177,6 +177,16 @@ mod tests {
             threshold: 0.05,
         };
         assert_eq!(reason.to_string(), "7 % of 120 overloaded, above 5 %");
+    }
+
+    #[test]
+    fn failures_read_as_a_share_beside_the_one_that_is_accepted() {
+        let reason = Reason::Failing {
+            failed: 13,
+            of: 28,
+            accepted: 0.222,
+        };
+        assert_eq!(reason.to_string(), "46.4 % of 28 failed, where 22.2 % may");
     }
 
     #[test]
