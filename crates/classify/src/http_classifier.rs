@@ -19,6 +19,15 @@ use crate::{Classify, RequestHead, ResponseHead, Route, Statuses, Verdict, When,
 /// | other 4xx | `Ignored`: the caller's mistake |
 /// | other 5xx, and above | `Failure` |
 ///
+/// Where what is `Ignored` is all there is, a law learns nothing, and its limit stays where it
+/// starts. For a link checker a 404 is an answer like any other:
+///
+/// ```
+/// # use tidegate_classify::HttpClassifier;
+/// # use tidegate_core::Outcome;
+/// let classifier = HttpClassifier::default().status(404, Outcome::Success);
+/// ```
+///
 /// Errors have the outcomes of [`errors`]. `retry_after` is that of the headers, on every response
 /// that is no success.
 ///

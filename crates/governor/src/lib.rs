@@ -30,6 +30,9 @@
 //! moves by whole requests passes it now and then. What it does beside a simulator and on real sockets is
 //! in the repository's `docs/wire.md`.
 //!
+//! Answers that say nothing about the service, as 404 to an `HttpClassifier`, leave the limit at 1 where
+//! there are no others: a link checker says `HttpClassifier::default().status(404, Outcome::Success)`.
+//!
 //! The law is [`Pid`](tidegate_control::Pid): how it moves, and which of its numbers to touch, stands
 //! there. It is one service with its gate: do not put it around or inside of another adaptive limit,
 //! since each would take the other's cuts for the service's answer.

@@ -25,6 +25,9 @@
 //! # }
 //! ```
 //!
+//! Answers that say nothing about the service, as 404 to an `HttpClassifier`, leave the limit at 1 where
+//! there are no others: a link checker says `HttpClassifier::default().status(404, Outcome::Success)`.
+//!
 //! The law is [`Prober`](tidegate_control::Prober): how it moves stands there. It is one service with
 //! its gate: do not put it around or inside of another adaptive limit, since each would take the
 //! other's cuts for the service's answer.
