@@ -1,17 +1,28 @@
 //! Drives many requests through a tower `Service`, in bounded memory.
 //!
 //! ```
+//! use http::{Request, Response};
+//! use http_body_util::BodyExt;
 //! use tidegate_batch::Batch;
 //! use tower::service_fn;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! let stack = service_fn(|n: u32| async move { n.checked_mul(n).ok_or("too large") });
+//! let stack = service_fn(|request: Request<()>| async move {
+//!     let status = if request.uri() == "/busy" { 503 } else { 200 };
+//!     Response::builder().status(status).body(String::from("hello"))
+//! });
 //!
-//! let summary = Batch::new(stack, [1, 2, 70_000])
-//!     .each(|index, square| async move {
-//!         println!("{index}: {}", square?);
-//!         Ok::<_, tidegate_core::Error>(())
+//! let requests = ["/a", "/b", "/busy"].map(Request::get);
+//! let summary = Batch::new(stack, requests.map(|request| request.body(()).unwrap()))
+//!     .each(|index, answer| async move {
+//!         let response = answer?;
+//!         if !response.status().is_success() {
+//!             return Err(response.status().to_string().into());
+//!         }
+//!         let page = response.into_body().collect().await?.to_bytes();
+//!         println!("{index}: {} bytes", page.len());
+//!         Ok::<_, tidegate_core::BoxError>(())
 //!     })
 //!     .run()
 //!     .await;
@@ -29,7 +40,7 @@
 //! # What is a success
 //!
 //! What the closure says: the `Ok` of its last try. It is given what the stack answered, errors
-//! included; an error that it returns is tried again, where that is asked for, unless it is a [`Failed`]
+//! included, and a 503 is no error until the closure makes one of it; an error that it returns is tried again, where that is asked for, unless it is a [`Failed`]
 //! for good. A request that failed at last, when a layer had refused to send
 //! it, counts as refused, by whatever error the closure says so; any other failure, a panic too, counts as
 //! failed. None of this is what a law hears: that is the classifier's.
