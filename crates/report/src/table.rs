@@ -17,7 +17,7 @@ const MOVES: usize = 2;
 /// From which ratio on a move in all is more than a swing, in powers of 2: a fifth.
 const SHIFT: f64 = 0.3;
 
-/// How wide a table is at most, its first column, and the last but one.
+/// How wide a table is at most, its first column at least, and the last but one.
 const WIDTH: usize = 100;
 const TIME: usize = 7;
 const ADJUSTED: usize = 16;
@@ -64,7 +64,15 @@ fn columns(spans: &[Span], run: &Counts) -> Vec<Column> {
         let refused = |it: &Counts| it.refusals.total().to_string();
         columns.push(Column::new("refused", 7, refused));
     }
+    for Column { width, value, .. } in &mut columns {
+        *width = widest(spans.iter().map(|span| value(span.counts())), *width);
+    }
     columns
+}
+
+/// The width of the widest, and at least this.
+fn widest(values: impl Iterator<Item = String>, least: usize) -> usize {
+    values.map(|it| it.chars().count()).fold(least, usize::max)
 }
 
 pub(crate) fn table(history: &History, title: Option<&str>) -> String {
@@ -80,18 +88,19 @@ pub(crate) fn table(history: &History, title: Option<&str>) -> String {
     let width = time::round(history.length().max(history.elapsed() / ROWS));
     let spans = history.spans(width);
     let columns = columns(&spans, run.counts());
-    let _ = write!(text, "\n{:>TIME$}", "time");
+    let tick = |span: &Span| time::tick(span.from, width, history.elapsed());
+    let time = widest(spans.iter().map(tick), TIME);
+    let _ = write!(text, "\n{:>time$}", "time");
     for column in &columns {
         let _ = write!(text, "  {:>1$}", column.name, column.width);
     }
     let _ = writeln!(text, "  {:<ADJUSTED$} why", "adjusted");
-    let before = TIME + columns.iter().map(|it| 2 + it.width).sum::<usize>();
+    let before = time + columns.iter().map(|it| 2 + it.width).sum::<usize>();
     let moves: Vec<&Move> = history.moves().iter().collect();
     let mut moves = &moves[..];
     for span in &spans {
         let here = moves.partition_point(|it| it.at < span.from + width);
-        let at = time::tick(span.from, width, history.elapsed());
-        let _ = write!(text, "{at:>TIME$}");
+        let _ = write!(text, "{:>time$}", tick(span));
         for column in &columns {
             let value = (column.value)(span.counts());
             let _ = write!(text, "  {value:>0$}", column.width);
@@ -134,7 +143,8 @@ fn adjustments(span: &Span, moves: &[&Move]) -> Vec<(String, String)> {
 
 /// The last columns, of one row or more.
 fn adjust(text: &mut String, before: usize, adjustments: Vec<(String, String)>) {
-    let room = WIDTH - before - ADJUSTED - 3;
+    // Where numbers without end leave none, a table is wider.
+    let room = WIDTH.saturating_sub(before + ADJUSTED + 3).max(ADJUSTED);
     let mut indent = 0;
     if adjustments.is_empty() {
         text.push('\n');

@@ -95,7 +95,7 @@ fn summary(history: &History) -> String {
         format!(
             "{} answered in {elapsed}: {failed} failed",
             counts.answered()
-        )
+        ) + &ignored(counts)
     } else {
         format!("no answer was heard of in {elapsed}")
     };
@@ -109,6 +109,14 @@ fn summary(history: &History) -> String {
         words.push_str(", in shadow: not followed");
     }
     words
+}
+
+/// `, 300 ignored`: those that say nothing about the service, if there were any.
+fn ignored(counts: &Counts) -> String {
+    match counts.ignored {
+        0 => String::new(),
+        ignored => format!(", {ignored} ignored"),
+    }
 }
 
 /// What became of those that could not enter at once, and of those that failed, if there were any.

@@ -3,7 +3,10 @@
 use std::time::{Duration, Instant};
 
 use tidegate_control::{Aimd, Prober};
-use tidegate_core::{Cause, Controller, Observer, Outcome, Refused, RefusedReason, Sample};
+use tidegate_core::{
+    Cause, Change, Controller, Observer, Outcome, Reason, Refused, RefusedReason, Sample, Setting,
+    per_second,
+};
 use tidegate_report::Report;
 
 #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]
@@ -122,6 +125,77 @@ fn what_was_refused_stands_beside_what_was_answered() {
     report.on_refused(now, &Refused::new("gate", paused), Duration::ZERO);
     run.rounds(8, 32);
     assert_eq!(report.table(), include_str!("golden/refused.txt"));
+}
+
+/// A caller's mistake, such as 404, at that moment.
+fn ignored(now: Instant) -> Sample {
+    Sample {
+        started: now,
+        latency: None,
+        in_flight_at_start: 1,
+        in_flight: 1,
+        outcome: Outcome::Ignored,
+        retry_after: None,
+    }
+}
+
+#[test]
+fn answers_that_say_nothing_are_counted_beside_the_others() {
+    let (report, origin) = (Report::new(), origin());
+    for turn in 1..=300 {
+        let now = origin + Duration::from_millis(10) * turn;
+        report.on_sample(now, &ignored(now));
+    }
+    let table = report.table();
+    let summary = "0 answered in 2.99 s: – failed, 300 ignored; limit 1\n";
+    assert!(table.starts_with(summary), "{table}");
+    let page = report.html();
+    assert!(page.contains("<dt>ignored</dt><dd>300</dd>"), "{page}");
+    let moments = page.split("[\"ignored\",\"").skip(1);
+    let each = moments.map(|moment| moment.split('"').next().unwrap().parse::<u32>().unwrap());
+    assert_eq!(each.sum::<u32>(), 300);
+    assert!(report.svg().contains("300 ignored"));
+}
+
+#[test]
+fn a_run_without_answers_that_say_nothing_says_nothing_of_them() {
+    let report = Report::new();
+    aimd(&report).rounds(8, 32);
+    assert!(!report.table().contains("ignored"));
+    assert!(!report.html().contains("ignored"));
+}
+
+#[test]
+fn a_pace_of_millions_and_a_run_of_years_stay_within_a_hundred_columns() {
+    let (report, origin) = (Report::new(), origin());
+    let words = Box::leak("x".repeat(150).into_boxed_str());
+    let (slow, fast) = (per_second(1_000_000.0), per_second(2_000_000.0));
+    for days in 0..1_000 {
+        let now = origin + Duration::from_secs(86_400 * days);
+        report.on_sample(now, &ignored(now));
+        let (from, to) = if days % 2 == 0 {
+            (slow, fast)
+        } else {
+            (fast, slow)
+        };
+        let [from, to] = [from, to].map(|pace| Setting {
+            pace: Some(pace),
+            ..Setting::limit(4.0)
+        });
+        let change = Change {
+            from,
+            to,
+            reason: Reason::Other(words),
+        };
+        report.on_change(now, &change);
+    }
+    let table = report.table();
+    assert!(table.contains("1000000/s"), "{table}");
+    assert!(table.lines().any(|line| line.starts_with("23")), "{table}");
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 100),
+        "{table}"
+    );
 }
 
 #[test]

@@ -88,6 +88,11 @@ fn tiles(page: &mut String, history: &History) {
                 String::from("failed"),
                 words::percent(counts.failed_share()),
             ),
+        ]);
+        if counts.ignored > 0 {
+            tiles.push((String::from("ignored"), counts.ignored.to_string()));
+        }
+        tiles.extend([
             (String::from("median latency"), latency(0.5)),
             (String::from("p99 latency"), latency(0.99)),
         ]);
@@ -200,7 +205,7 @@ fn numbers(span: &Span) -> Vec<(&'static str, String)> {
         ("timed out", by(Cause::TimedOut)),
         ("no connection", by(Cause::Connection)),
         ("failed", some(counts.failures.into())),
-        ("not counted", some(counts.ignored.into())),
+        ("ignored", some(counts.ignored.into())),
         ("share failed", percent(counts.failed_share())),
         ("setpoint", percent(counts.state.setpoint)),
         ("sent again", some(counts.retries.into())),
