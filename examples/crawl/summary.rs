@@ -103,7 +103,9 @@ impl Summary {
         let Self { seconds, bound, .. } = self;
         let ratio = seconds / bound.max(f64::MIN_POSITIVE);
         text + &format!(
-            "{seconds:.2} s in all, {ratio:.3} of what the slowest host takes at least ({bound:.2} s)\n"
+            "{seconds:.2} s in all, {ratio:.3} of what the slowest host takes at least ({bound:.2} s)\n\
+             peak: most in flight / limit; bound: least time for so many requests; took: when the last started\n\
+             worst window: most that started beyond what the rate gained meanwhile; the burst, if none was early\n"
         )
     }
 }
