@@ -40,10 +40,10 @@
 //! # What is a success
 //!
 //! What the closure says: the `Ok` of its last try. It is given what the stack answered, errors
-//! included, and a 503 is no error until the closure makes one of it; an error that it returns is tried again, where that is asked for, unless it is a [`Failed`]
-//! for good. A request that failed at last, when a layer had refused to send
-//! it, counts as refused, by whatever error the closure says so; any other failure, a panic too, counts as
-//! failed. None of this is what a law hears: that is the classifier's.
+//! included, and a 503 is no error until the closure makes one of it. An error that it returns is tried
+//! again, where that is asked for, unless it is a [`Failed`] for good. A request that failed at last, when
+//! a layer had refused to send it, counts as refused, by whatever error the closure says so; any other
+//! failure, a panic too, counts as failed. None of this is what a law hears: that is the classifier's.
 //!
 //! # What is kept when it ends early
 //!
