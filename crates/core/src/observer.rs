@@ -15,7 +15,11 @@ pub trait Observer: Debug + Send + Sync {
         let _ = (now, sample);
     }
 
-    /// The law, or an operator, moved the setting.
+    /// A law moved the setting, or was changed through its handle; or its loop found, when it looked
+    /// next, that somebody had moved the limit.
+    ///
+    /// Of other moves by hand nobody is told: not of a pace, of a pause or of closing, and at a layer
+    /// without a law, such as a plain gate or rate, not of a limit either.
     fn on_change(&self, now: Instant, change: &Change) {
         let _ = (now, change);
     }
@@ -31,8 +35,9 @@ pub trait Observer: Debug + Send + Sync {
         let _ = (now, refused, waited);
     }
 
-    /// An attempt has failed, and that with this number follows it, after so long: 2 is the first
-    /// retry.
+    /// An attempt has failed, and it is decided that one with this number follows it, after so long: 2
+    /// is the first retry. That comes before the back-off: the retry may still be refused by a layer
+    /// below, or given up before its turn, and never be sent.
     fn on_retry(&self, now: Instant, attempt: u32, after: Duration) {
         let _ = (now, attempt, after);
     }

@@ -35,12 +35,12 @@
 //! | `tidegate.rate.…` | the same of a rate, which has neither a limit nor anybody in flight | | |
 //! | `tidegate.governor.setpoint` | gauge: the share of failures that it holds | 0 to 1 | stack, key |
 //! | `tidegate.governor.failure_share` | gauge: that share among the answers, of which one with 200 later ones weighs 1/e of the last | 0 to 1 | stack, key |
-//! | `tidegate.retry.attempts` | counter: attempts after the first | | stack |
+//! | `tidegate.retry.attempts` | counter: retries that were decided on; one that a layer below then refuses is counted here and there | | stack |
 //! | `http.client.request.duration` | histogram: of each attempt, up to the head of its response | s | see below |
 //!
 //! `stack` is `tidegate.stack`, and so on. A governor and a prober are gates. Reasons are `queue_full`,
-//! `wait_too_long`, `waited_too_long`, `paused`, `no_room` and `closed`; outcomes `success`, `throttled`,
-//! `unavailable`, `timed_out`, `connection`, `failure` and `ignored`.
+//! `wait_too_long`, `waited_too_long`, `paused`, `no_room`, `closed`, and `_OTHER` for one that is not known here;
+//! outcomes `success`, `throttled`, `unavailable`, `timed_out`, `connection`, `failure` and `ignored`.
 //!
 //! `http.client.request.duration` is that of [OpenTelemetry's semantic conventions][semconv], with
 //! `http.request.method`, `server.address`, `server.port`, `http.response.status_code` and `error.type`,
@@ -71,8 +71,10 @@
 //! # With Prometheus
 //!
 //! The dashboard `docs/grafana/tidegate.json` wants the names and the buckets of
-//! `PrometheusBuilder::new().with_recommended_naming(true).set_buckets(&SECONDS)?`, such as
-//! `tidegate_gate_refused_total` and `http_client_request_duration_seconds_bucket`. That exporter keeps each
+//! `PrometheusBuilder::new().with_recommended_naming(true).set_buckets(&SECONDS)?`. With these a dot is `_`,
+//! and at the end counters have `_total`, durations `_seconds`, shares `_ratio` and paces
+//! `_count_per_second`: `tidegate_gate_refused_total`, `http_client_request_duration_seconds_bucket`,
+//! `tidegate_governor_setpoint_ratio`, `tidegate_gate_pace_count_per_second`. That exporter keeps each
 //! duration until it is rendered, or until its `run_upkeep` is called: where nobody may scrape for hours, call
 //! that from time to time.
 //!

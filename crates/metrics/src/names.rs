@@ -69,7 +69,8 @@ pub(crate) fn describe() {
     describe_gauge!(SETPOINT, Unit::Percent, setpoint);
     let share = "The share of overloads and failures among the last answers, from 0 to 1.";
     describe_gauge!(FAILURE_SHARE, Unit::Percent, share);
-    describe_counter!(RETRIES, Unit::Count, "Attempts after the first.");
+    let retries = "Retries that were decided on, those that a layer below then refused included.";
+    describe_counter!(RETRIES, Unit::Count, retries);
     let requests =
         "Duration of HTTP client requests: of each attempt, up to the head of its response.";
     describe_histogram!(REQUESTS, Unit::Seconds, requests);

@@ -7,7 +7,7 @@ use tidegate_core::Observer;
 use crate::names::RETRIES;
 use crate::register;
 
-/// Counts attempts after the first.
+/// Counts the retries that were decided on.
 pub(crate) struct Retries(Counter);
 
 impl Retries {

@@ -67,7 +67,8 @@ impl RetryLayer {
 }
 
 impl<C, B> RetryLayer<C, B> {
-    /// Has `observer` hear of each attempt after the first, when that is decided. Several may.
+    /// Has `observer` hear of each retry when that is decided on, before the back-off. One that a layer
+    /// below then refuses it hears of there and here. Several may.
     #[must_use]
     pub fn observe(mut self, observer: Arc<dyn Observer>) -> Self {
         self.settings.observers.push(observer);
