@@ -126,7 +126,7 @@ async fn of_10_000_requests_in_10_s_at_most_two_lines_a_second_are_loud_and_all_
     for message in [
         "moved",
         "waited",
-        "sent again",
+        "tries again",
         "no success",
         "refused, nothing was sent",
     ] {

@@ -69,6 +69,24 @@ pub enum GaveUpReason {
     Refused(Refused),
 }
 
+impl GaveUpReason {
+    /// In a word, for labels and fields: `attempts`, `deadline`, `budget`, `hint_too_long`,
+    /// `may_be_processed`, `body_not_replayable`, `quota_exhausted`, `told_not_to`, `refused`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Attempts { .. } => "attempts",
+            Self::Deadline { .. } => "deadline",
+            Self::Budget => "budget",
+            Self::HintTooLong { .. } => "hint_too_long",
+            Self::MayBeProcessed => "may_be_processed",
+            Self::BodyNotReplayable => "body_not_replayable",
+            Self::QuotaExhausted => "quota_exhausted",
+            Self::ToldNotTo => "told_not_to",
+            Self::Refused(_) => "refused",
+        }
+    }
+}
+
 impl GaveUp {
     pub(crate) fn new(reason: GaveUpReason, attempts: u32) -> Self {
         Self {

@@ -132,12 +132,14 @@ impl Observer for Events {
         let pause = to
             .pause_until
             .filter(|_| from.pause_until != to.pause_until);
+        // Not of the request that happens to come by: see `Stack::tell` too.
         debug!(
             target: "tidegate",
+            parent: None,
             stack = self.stack(),
             key = self.key_name(),
-            limit_before = limits.then_some(from.limit),
-            limit = limits.then_some(to.limit),
+            limit_before = limits.then(|| rounded(from.limit)),
+            limit = limits.then(|| rounded(to.limit)),
             per_second_before = from.pace.filter(|_| paces).map(|pace| pace.rate()),
             per_second = to.pace.filter(|_| paces).map(|pace| pace.rate()),
             pause_ms = pause.map(|until| millis(until.saturating_duration_since(now))),
@@ -182,7 +184,7 @@ impl Observer for Events {
             key = self.key_name(),
             attempt,
             after_ms = millis(after),
-            "sent again"
+            "tries again"
         );
         self.stack.tell_due(now);
     }
@@ -217,6 +219,7 @@ impl Stack {
         let keys = tally.keys.first(KEYS);
         warn!(
             target: "tidegate",
+            parent: None,
             stack = self.name,
             refused = tally.refused,
             by = tally.by(),
@@ -244,6 +247,11 @@ impl Drop for Stack {
             self.tell(&untold);
         }
     }
+}
+
+/// To two decimals: a law's limit has as many as a float has.
+fn rounded(limit: f64) -> f64 {
+    (100.0 * limit).round() / 100.0
 }
 
 fn millis(duration: Duration) -> f64 {

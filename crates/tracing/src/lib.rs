@@ -35,13 +35,17 @@
 //! | level | what |
 //! |---|---|
 //! | warn | requests were refused: at most one line in each [interval](Events::every), with how many, why, and whose |
-//! | debug | a law or an operator moved a limit, a pace or a pause, and why; a request is sent again; the span of a request |
+//! | debug | a law moved a limit, a pace or a pause, and why, or found its limit moved by hand; a retry was decided on; the span of a request |
 //! | trace | a request had to wait, or was refused; an answer was no success, one that says nothing of the service included |
 //!
 //! So nothing is said of a single request at info or above, but of the first one that is refused after
-//! a quiet time. Doors have a warning of their own, when bodies that nobody reads hold every place.
+//! a quiet time. A retry is told before its back-off: a layer below may still refuse it. A change and the
+//! line about refusals are of the stack, and in no request's span. Doors have a warning of their own, when bodies that nobody reads hold every place.
 //!
 //! # What is not said
+//!
+//! What is moved by hand at a gate or a rate without a law, and with one a pace, a pause or closing: see
+//! [`Observer::on_change`](tidegate_core::Observer::on_change).
 //!
 //! Neither a path nor a query, no header, no body, and not the words of an error, in which clients put the
 //! whole URL. Names of stacks and keys are [made harmless](tidegate_core::text::name) and cut to 100

@@ -1,5 +1,5 @@
-//! How often a request was sent again while a future above was polled: the observer of a retry is called
-//! in there.
+//! How many retries were decided on while a future above was polled: the observer of a retry is called in
+//! there.
 
 use std::cell::Cell;
 

@@ -58,7 +58,9 @@ where
         let answer = ready!(polled).map_err(Error::service);
         drop(entered);
         let span = std::mem::replace(this.span, Span::none());
-        span::over(&span, this.wait.end(), *this.resends);
+        // What was decided on need not have been sent.
+        let sent = answer.as_ref().err().and_then(span::resent);
+        span::over(&span, this.wait.end(), sent.unwrap_or(*this.resends));
         match &answer {
             Ok(response) => span::answered(&span, response.status()),
             Err(error) => span::ended(&span, error),

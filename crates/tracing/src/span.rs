@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use http::Method;
+use http::{Method, StatusCode};
 use tidegate_classify::{RequestHead, errors};
-use tidegate_core::{Error, Outcome, text};
-use tidegate_retry::Attempt;
+use tidegate_core::{Error, Outcome, Refused, text};
+use tidegate_retry::{Attempt, GaveUp, GaveUpReason};
 use tracing::field::Empty;
 use tracing::{Span, debug_span};
 
@@ -22,6 +22,7 @@ pub(crate) fn of<Request: RequestHead>(request: &Request) -> Span {
         http.request.resend_count = resends(Attempt::current()),
         http.response.status_code = Empty,
         "error.type" = Empty,
+        tidegate.gave_up = Empty,
         tidegate.refused_by = Empty,
         tidegate.refused_because = Empty,
         tidegate.wait_ms = Empty,
@@ -51,28 +52,55 @@ pub(crate) fn over(span: &Span, waited: Duration, resends: u32) {
     }
 }
 
-pub(crate) fn answered(span: &Span, status: http::StatusCode) {
+pub(crate) fn answered(span: &Span, status: StatusCode) {
     span.record("http.response.status_code", status.as_u16());
-    if status.is_client_error() || status.is_server_error() {
+    if is_error(status) {
         failed(span, status.as_str());
     }
 }
 
+fn is_error(status: StatusCode) -> bool {
+    status.is_client_error() || status.is_server_error()
+}
+
 /// Not in its own words, which may have the whole URL in them.
 pub(crate) fn ended(span: &Span, error: &Error) {
-    if let Some(refused) = error.refused() {
-        failed(span, "refused");
+    let gave_up = error.find::<GaveUp>();
+    if let Some(gave_up) = gave_up {
+        span.record("tidegate.gave_up", gave_up.reason.name());
+    }
+    let unsent = error.refused();
+    if let Some(refused) = unsent.or_else(|| refused_retry(gave_up?)) {
         span.record("tidegate.refused_by", refused.by);
         span.record("tidegate.refused_because", refused.reason.name());
-        return;
     }
-    failed(
-        span,
-        match errors::outcome(error) {
-            Outcome::Overload(cause) => cause.name(),
-            _ => "_OTHER",
-        },
-    );
+    let status = gave_up.and_then(|gave_up| gave_up.status);
+    if let Some(status) = status {
+        span.record("http.response.status_code", status.as_u16());
+    }
+    match (
+        status.filter(|status| is_error(*status)),
+        errors::outcome(error),
+    ) {
+        _ if unsent.is_some() => failed(span, "refused"),
+        (Some(status), _) => failed(span, status.as_str()),
+        (None, Outcome::Overload(cause)) => failed(span, cause.name()),
+        (None, _) => failed(span, "_OTHER"),
+    }
+}
+
+/// Something was sent, and a layer below refused the attempt after it.
+fn refused_retry(gave_up: &GaveUp) -> Option<&Refused> {
+    match &gave_up.reason {
+        GaveUpReason::Refused(refused) => Some(refused),
+        _ => None,
+    }
+}
+
+/// How often it was sent again, if a retry below gave up on it.
+pub(crate) fn resent(error: &Error) -> Option<u32> {
+    let gave_up = error.find::<GaveUp>()?;
+    Some(gave_up.attempts.saturating_sub(1))
 }
 
 fn failed(span: &Span, of_type: &str) {

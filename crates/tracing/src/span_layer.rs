@@ -12,15 +12,21 @@ use crate::Spanned;
 /// | `otel.kind`, `otel.name` | | `client`, the method |
 /// | `http.request.method` | | `_OTHER` for one that is not known |
 /// | `server.address`, `server.port` | | the host, and the port or that of the scheme |
-/// | `http.request.resend_count` | sent again | below a retry, which time this is; above one, how often, where [`Events`](crate::Events) observe it |
-/// | `http.response.status_code` | answered | |
+/// | `http.request.resend_count` | sent again | below a retry, which time this is; above one, how often: see below |
+/// | `http.response.status_code` | answered | where a retry let the last response go, that one's |
 /// | `error.type` | failed | a status of 400 or more, `throttled`, `unavailable`, `timed_out`, `connection`, `refused`, `cancelled`, or `_OTHER` |
-/// | `tidegate.refused_by`, `tidegate.refused_because` | refused | the layer, and `queue_full` and the like |
+/// | `tidegate.gave_up` | a retry's [`GaveUp`](tidegate_retry::GaveUp) is the error | [why](tidegate_retry::GaveUpReason::name): `budget`, `deadline`, `refused` and the like |
+/// | `tidegate.refused_by`, `tidegate.refused_because` | refused, or the last retry was | the layer, and `queue_full` and the like |
 /// | `tidegate.wait_ms` | over | in layers of ours that had not sent it yet, and for a service that was not ready |
 ///
+/// How often it was sent again says the `GaveUp`, where that is the error. Otherwise it is how many retries
+/// were decided on, where [`Events`](crate::Events) observe the retry: one that a layer below refused, and
+/// after which another came, is among them. Of a call that ends with a response the span has the status,
+/// and not why it was the last.
+///
 /// The names are those of OpenTelemetry's conventions for HTTP clients (1.23); what a subscriber is told,
-/// it is told once. The span ends with the head of the response. Back-off is no wait. What waits behind the worker of
-/// tower's `Buffer` waits unseen.
+/// it is told once. The span ends with the head of the response. Back-off is no wait once something was
+/// sent. What waits behind the worker of tower's `Buffer` waits unseen.
 ///
 /// Where nobody listens to the span it costs a look at whether somebody does.
 #[derive(Clone, Copy, Debug, Default)]

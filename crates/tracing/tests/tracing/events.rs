@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use tidegate_control::Aimd;
 use tidegate_core::{
-    Cause, Change, Observer as _, Outcome, Reason, Sample, Setting, Units, per_second,
+    Cause, Change, Observer as _, Outcome, Reason, Refused, RefusedReason, Sample, Setting, Units,
+    per_second,
 };
 use tidegate_feedback::FeedbackLayer;
 use tidegate_gate::GateLayer;
@@ -47,6 +48,42 @@ async fn a_change_says_what_moved_and_why() {
         pace.words(),
         "key=a.example message=moved pause_ms=1500.0 per_second=50.0 \
          reason=told to stay away for 1.5s stack=users"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_are_said_to_two_decimals() {
+    let (heard, _listening) = Heard::listen();
+    let from = Setting::limit(13.458_898_943_540_675);
+    let (to, reason) = (Setting::limit(14.0 + 1.0 / 3.0), Reason::Starting);
+    Events::new("users").on_change(now().into_std(), &Change { from, to, reason });
+    let [moved] = &heard.events()[..] else {
+        panic!("one line");
+    };
+    assert_eq!(moved.get("limit_before"), "13.46");
+    assert_eq!(moved.get("limit"), "14.33");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_of_the_stack_is_in_no_requests_span() {
+    let (heard, _listening) = Heard::listen();
+    let (events, at) = (Events::new("users"), now().into_std());
+    tracing::info_span!(target: "tidegate", "request").in_scope(|| {
+        let (from, to) = (Setting::limit(32.0), Setting::limit(16.0));
+        let reason = Reason::Starting;
+        events.on_change(at, &Change { from, to, reason });
+        let refused = Refused::new("gate", RefusedReason::Closed);
+        events.on_refused(at, &refused, Duration::ZERO);
+    });
+    let events = heard.events();
+    let events = events.iter().map(|line| (line.get("message"), line.within));
+    assert_eq!(
+        events.collect::<Vec<_>>(),
+        [
+            ("moved", false),
+            ("refused, nothing was sent", true),
+            ("requests were refused, nothing was sent", false),
+        ]
     );
 }
 
@@ -115,7 +152,7 @@ async fn a_retry_is_a_word_at_debug_and_a_failure_one_at_trace() {
         .collect();
     let failed = "in_flight=2 latency_ms=20.0 message=no success outcome=Overload(Throttled) \
                   stack=users";
-    let again = "after_ms=100.0 attempt=2 message=sent again stack=users";
+    let again = "after_ms=100.0 attempt=2 message=tries again stack=users";
     let expected = [(Level::TRACE, failed), (Level::DEBUG, again)];
     assert_eq!(
         lines,

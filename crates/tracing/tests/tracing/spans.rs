@@ -9,7 +9,8 @@ use bytes::Bytes;
 use futures_util::future::join;
 use http::{Request, Response};
 use http_body_util::Full;
-use tidegate_core::{Error, Pace, Units, per_second};
+use tidegate_classify::Answer;
+use tidegate_core::{Cause, Error, Outcome, Pace, Units, per_second};
 use tidegate_gate::GateLayer;
 use tidegate_retry::{Jitter, RetryLayer};
 use tidegate_tracing::{Events, SpanLayer};
@@ -117,7 +118,7 @@ async fn above_a_retry_it_is_a_call_and_below_it_an_attempt() {
     assert_eq!(spans, expected);
     let events = heard.events();
     let words: Vec<_> = events.iter().map(|event| event.get("message")).collect();
-    assert_eq!(words, ["sent again", "waited"]);
+    assert_eq!(words, ["tries again", "waited"]);
     assert!(events.iter().all(|event| event.within));
 }
 
@@ -156,6 +157,72 @@ async fn a_refusal_says_by_whom_and_why_and_an_error_says_of_what_kind_it_is() {
             failed("timed_out") + " tidegate.wait_ms=0.0",
             failed("connection") + " tidegate.wait_ms=0.0",
             failed("_OTHER") + " tidegate.wait_ms=0.0",
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_whose_retry_was_refused_says_so_and_counts_no_resend() {
+    for (status, statuses, of_type) in [(503, &[503], "503"), (200, &[200], "_OTHER")] {
+        let (heard, _listening) = Heard::listen();
+        let events = Events::new("users");
+        let overloaded = |_: Answer<'_, Response<Body>>| Outcome::Overload(Cause::Unavailable);
+        let retry = RetryLayer::exponential(100.ms()..1.s()).classifier(overloaded);
+        let stack = ServiceBuilder::new()
+            .layer(SpanLayer::new())
+            .layer(retry.observe(events.observer()))
+            .layer(paced(per_second(0.1)).max_queue(0).hold_head())
+            .service(answers(statuses));
+        assert!(stack.oneshot(get()).await.is_err());
+        assert_eq!(heard.events()[0].get("message"), "tries again");
+        let [span] = &heard.spans()[..] else {
+            panic!("one span");
+        };
+        assert_eq!(
+            span.words(),
+            format!(
+                "error.type={of_type} {HEAD} http.response.status_code={status} {TAIL} \
+                 tidegate.gave_up=refused tidegate.refused_because=queue_full \
+                 tidegate.refused_by=gate tidegate.wait_ms=0.0"
+            )
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_a_retry_gave_up_says_why_and_how_often_it_was_sent_again() {
+    let (heard, _listening) = Heard::listen();
+    let retry = RetryLayer::exponential(100.ms()..1.s()).jitter(Jitter::None);
+    // Nobody observes it: the error tells.
+    let sent = retry.clone().attempts(2);
+    let fails = service_fn(async |_: Request<Body>| {
+        Err::<Response<Body>, _>(io::Error::new(io::ErrorKind::ConnectionReset, "secret"))
+    });
+    let stack = ServiceBuilder::new().layer(SpanLayer::new()).layer(sent);
+    assert!(stack.service(fails).oneshot(get()).await.is_err());
+    // Each of three attempts is refused, and none sent, so the back-off is a wait.
+    let gate = GateLayer::new(1).hold_head();
+    gate.handle().close();
+    let unsent = retry.retry_refusals();
+    let stack = ServiceBuilder::new()
+        .layer(SpanLayer::new())
+        .layer(unsent.observe(Events::new("users").observer()))
+        .layer(gate);
+    let error = stack.service(answers(&[200])).oneshot(get()).await;
+    assert!(error.unwrap_err().refused().is_some());
+
+    let spans: Vec<_> = heard.spans().iter().map(Line::words).collect();
+    assert_eq!(
+        spans,
+        [
+            format!(
+                "error.type=connection {HEAD} http.request.resend_count=1 {TAIL} \
+                 tidegate.gave_up=attempts tidegate.wait_ms=0.0"
+            ),
+            format!(
+                "error.type=refused {HEAD} {TAIL} tidegate.gave_up=attempts \
+                 tidegate.refused_because=closed tidegate.refused_by=gate tidegate.wait_ms=300.0"
+            ),
         ]
     );
 }
