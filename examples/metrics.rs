@@ -3,14 +3,19 @@
 //!
 //! ```console
 //! $ cargo run --release --example metrics
+//! $ cargo run --release --example metrics -- --help
 //! ```
 //!
 //! It prints where to scrape it, sends a hundred requests of two tenants and a burst of ten, and serves
-//! until ctrl-c. The dashboard for it is `docs/grafana/tidegate.json`.
+//! until ctrl-c, or for as long as it is told to. The dashboard for it is `docs/grafana/tidegate.json`.
+
+use std::future::pending;
+use std::net::Ipv4Addr;
 
 use anyhow::Context;
 use axum::Router;
 use axum::routing::get;
+use clap::Parser;
 use futures_util::future::join_all;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tidegate::{
@@ -20,7 +25,21 @@ use tidegate::{
 use tidegate_testkit::{Fixed, Response, Upstream};
 use tokio::net::TcpListener;
 use tokio::signal::ctrl_c;
+use tokio::time::sleep;
 use tower::ServiceBuilder;
+
+/// Shows what a stack does to Prometheus, which scrapes it on loopback.
+#[derive(Debug, Parser)]
+#[command(name = "metrics")]
+struct Arguments {
+    /// The port to scrape; 0 is any that is free.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+
+    /// For how long it serves. Until ctrl-c if it is not given.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..))]
+    seconds: Option<u32>,
+}
 
 type Stack = Client<reqwest::Request, reqwest::Response>;
 
@@ -82,8 +101,23 @@ fn scrape(metrics: &Metrics, prometheus: &PrometheusHandle) -> String {
     prometheus.render()
 }
 
+/// Until ctrl-c, or until that many seconds are over.
+async fn end(seconds: Option<u32>) {
+    let time = async {
+        match seconds {
+            Some(seconds) => sleep(u64::from(seconds).s()).await,
+            None => pending().await,
+        }
+    };
+    tokio::select! {
+        _ = ctrl_c() => {}
+        () = time => {}
+    }
+}
+
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
     let prometheus = PrometheusBuilder::new()
         .with_recommended_naming(true)
         .set_buckets(&tidegate::metrics::SECONDS)?
@@ -95,16 +129,14 @@ async fn main() -> anyhow::Result<()> {
         let page = async move || scrape(&metrics, &prometheus);
         Router::new().route("/metrics", get(page))
     };
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).await?;
     println!("http://{}/metrics", listener.local_addr()?);
 
     // reqwest wants to be told who does its TLS.
     let _installed = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::builder().no_proxy().build()?;
     let (upstream, stack) = (upstream().await, stack(&metrics, &http));
-    let serve = axum::serve(listener, routes).with_graceful_shutdown(async {
-        let _ = ctrl_c().await;
-    });
+    let serve = axum::serve(listener, routes).with_graceful_shutdown(end(arguments.seconds));
     let (served, ran) = tokio::join!(serve, run(upstream.uri(), &http, &stack));
     ran.context("the run")?;
     Ok(served?)

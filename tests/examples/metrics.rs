@@ -8,6 +8,7 @@ use http::StatusCode;
 
 use crate::dashboard::{Dashboard, Query};
 use crate::exposition::Exposition;
+use crate::program::output;
 use crate::service::Service;
 
 /// What the example shows once its run is over.
@@ -126,6 +127,15 @@ async fn each_query_of_the_dashboard_asks_for_what_there_is() {
             "{name} is not asked for"
         );
     }
+}
+
+#[test]
+fn it_says_what_it_can_be_told_and_does_not_begin() {
+    let told = output("metrics", &["--help"]);
+    assert!(
+        told.contains("--port <PORT>") && !told.contains("http://"),
+        "{told}"
+    );
 }
 
 #[test]
