@@ -197,3 +197,25 @@ fn it_is_built_and_dropped_without_a_runtime() {
         drop(unsent);
     });
 }
+
+#[tokio::test(start_paused = true)]
+async fn where_all_is_404_the_limit_stays_at_1_unless_that_is_called_a_success() {
+    let told = HttpClassifier::default().status(404, Outcome::Success);
+    for (classifier, grown) in [(HttpClassifier::default(), false), (told, true)] {
+        each_layer!(Layer, name => {
+            let layer = Layer::new(classifier.clone());
+            let service = layer.layer(service_fn(|_: http::Request<()>| async {
+                sleep(20.ms()).await;
+                http::Response::builder().status(404).body(String::from("not found"))
+            }));
+            for _ in 0..20 {
+                let calls = (0..8).map(|_| async {
+                    let answer = service.clone().oneshot(http::Request::new(())).await;
+                    answer.unwrap().into_body().collect().await
+                });
+                join_all(calls).await;
+            }
+            assert_eq!(layer.handle().limit() > 1, grown, "{name}");
+        });
+    }
+}
