@@ -22,7 +22,7 @@ pub(crate) struct Counts {
     pub(crate) waited: u32,
     pub(crate) longest_wait: Duration,
     pub(crate) refusals: Refusals,
-    /// How many were sent again.
+    /// How many were tried again.
     pub(crate) retries: u32,
     /// At the end of it.
     pub(crate) state: State,

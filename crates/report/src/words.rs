@@ -130,7 +130,7 @@ fn held_up(counts: &Counts) -> Option<String> {
         words.push(format!("refused unsent: {}", counts.refusals));
     }
     if counts.retries > 0 {
-        words.push(format!("{} sent again", counts.retries));
+        words.push(format!("{} tried again", counts.retries));
     }
     (!words.is_empty()).then(|| words.join("; "))
 }

@@ -208,7 +208,7 @@ fn numbers(span: &Span) -> Vec<(&'static str, String)> {
         ("ignored", some(counts.ignored.into())),
         ("share failed", percent(counts.failed_share())),
         ("setpoint", percent(counts.state.setpoint)),
-        ("sent again", some(counts.retries.into())),
+        ("tried again", some(counts.retries.into())),
         ("median", span.interval.latency(0.5).map(time::words)),
         ("p99", span.interval.latency(0.99).map(time::words)),
         ("pace", counts.state.pace.map(words::pace)),
