@@ -320,6 +320,10 @@ impl Controller for Pid {
         self.0.setting()
     }
 
+    fn setpoint(&self) -> Option<f64> {
+        Some(self.settings().setpoint)
+    }
+
     fn move_to(&mut self, now: Instant, limit: f64) {
         self.0.move_to(now, limit);
     }

@@ -48,6 +48,11 @@ pub trait Controller: Debug + Send {
     /// What the law asks for now.
     fn setting(&self) -> Setting;
 
+    /// The share of failures that it aims at, from 0 to 1. Default: it has none.
+    fn setpoint(&self) -> Option<f64> {
+        None
+    }
+
     /// An operator moved the limit: go on from there, without a jump of your own.
     fn move_to(&mut self, now: Instant, limit: f64);
 }

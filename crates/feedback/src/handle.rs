@@ -92,18 +92,6 @@ impl<L: Controller> FeedbackHandle<L> {
         self.0.is_shadow()
     }
 
-    /// Sees what `look` sees of it, without keeping it alive.
-    pub fn downgrade_with(
-        &self,
-        look: impl Fn(&Self) -> Snapshot + Send + Sync + 'static,
-    ) -> WeakSteer
-    where
-        L: 'static,
-    {
-        let control = Arc::downgrade(&self.0);
-        WeakSteer::new(move || Some(look(&Self(control.upgrade()?))))
-    }
-
     /// What the law asks for, to a fraction of a request.
     pub fn setting(&self) -> Setting {
         self.0.setting()
@@ -128,6 +116,7 @@ impl<L: Controller + 'static> Steer for FeedbackHandle<L> {
     fn snapshot(&self) -> Snapshot {
         let mut snapshot = self.0.door().snapshot();
         snapshot.learns = true;
+        snapshot.setpoint = self.0.read(Controller::setpoint);
         snapshot.frozen = self.0.is_frozen();
         snapshot.asked = self.0.asked_in_shadow();
         snapshot.shadow = snapshot.asked.is_some();
@@ -135,7 +124,8 @@ impl<L: Controller + 'static> Steer for FeedbackHandle<L> {
     }
 
     fn downgrade(&self) -> WeakSteer {
-        self.downgrade_with(Self::snapshot)
+        let control = Arc::downgrade(&self.0);
+        WeakSteer::new(move || Some(Self(control.upgrade()?).snapshot()))
     }
 
     fn set_limit(&self, limit: usize) {

@@ -78,14 +78,11 @@ impl Deref for GovernorHandle {
 
 impl Steer for GovernorHandle {
     fn snapshot(&self) -> Snapshot {
-        let mut snapshot = self.0.snapshot();
-        snapshot.setpoint = Some(self.settings().setpoint);
-        snapshot
+        self.0.snapshot()
     }
 
     fn downgrade(&self) -> WeakSteer {
-        self.0
-            .downgrade_with(|handle| Self(handle.clone()).snapshot())
+        self.0.downgrade()
     }
 
     fn set_limit(&self, limit: usize) {
