@@ -12,7 +12,7 @@ pub trait Keyable {
     fn handle(&self) -> Self::Handle;
 
     /// What would be lost if a new one took its place at `now`. Called under a lock: it is short, and
-    /// calls nothing that could come back.
+    /// calls nothing that could come back. If it panics, that counts as in use.
     fn freshness(&self, now: Instant) -> Freshness;
 
     /// Whether nothing would be lost if a new one took its place at `now`: its bucket is full, and

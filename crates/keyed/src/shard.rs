@@ -1,3 +1,4 @@
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -227,9 +228,11 @@ impl<L: Keyable> Slot<L> {
     fn freshness(&mut self, now: Instant) -> Freshness {
         // A request or a handle that holds it may be about to use it. One that has let go of it did
         // what it does to the layer before.
-        match Arc::get_mut(&mut self.entry) {
-            Some(entry) => entry.layer.freshness(now),
-            None => Freshness::InUse,
-        }
+        let Some(entry) = Arc::get_mut(&mut self.entry) else {
+            return Freshness::InUse;
+        };
+        // Somebody else's request asks. It does not pay for a layer that cannot tell, which stays.
+        let freshness = catch_unwind(AssertUnwindSafe(|| entry.layer.freshness(now)));
+        freshness.unwrap_or(Freshness::InUse)
     }
 }

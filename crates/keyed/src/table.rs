@@ -315,7 +315,7 @@ impl Drop for Reserved<'_> {
     }
 }
 
-/// Nothing of a user's runs under it but [`Keyable::freshness`], which leaves nothing half done.
+/// Nothing of a user's runs under it but [`Keyable::freshness`], whose panics end there.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
