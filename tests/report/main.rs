@@ -180,7 +180,7 @@ async fn who_is_refused_counts_by_why_whether_a_law_is_there_or_not() {
     let tables = reports.map(|report| report.table());
     for (table, said) in tables.iter().zip([
         "1 waited, at most 20 ms; refused unsent: 2 queue full\n",
-        "2 waited, at most 2.00 s; refused unsent: 1 would wait too long\n",
+        "2 waited, at most 2.00 s; refused unsent: 1 wait too long\n",
         "1 waited, at most 20 ms; refused unsent: 2 queue full\n",
     ]) {
         assert!(table.contains(said), "{table}");

@@ -6,10 +6,10 @@ use std::task::{Poll, Wake, Waker};
 use std::thread::Thread;
 use std::time::Duration;
 
-use tidegate_core::{Refused, RefusedReason};
+use tidegate_core::{Refused, RefusedReason, saturating_nanos};
 
 use crate::door::Door;
-use crate::inner::{Inner, saturating_nanos};
+use crate::inner::Inner;
 use crate::permit::Permit;
 use crate::times::NEVER;
 

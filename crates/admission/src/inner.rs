@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use tidegate_core::Observers;
+use tidegate_core::{Observers, saturating_nanos};
 
 use crate::admission::{Admission, Entry, Spare};
 use crate::bodies::Bodies;
@@ -186,13 +186,6 @@ fn now() -> Instant {
 /// Another one for each door, so that the gaps after a pause differ in each process.
 pub(crate) fn seed() -> u64 {
     RandomState::new().build_hasher().finish()
-}
-
-/// In 64 bits: `Duration::as_nanos` multiplies in 128, on the way of every request that has a pace.
-#[inline]
-pub(crate) fn saturating_nanos(duration: Duration) -> u64 {
-    let seconds = duration.as_secs().saturating_mul(1_000_000_000);
-    seconds.saturating_add(u64::from(duration.subsec_nanos()))
 }
 
 impl fmt::Debug for Inner {

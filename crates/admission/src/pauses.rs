@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use tidegate_core::saturating_nanos;
+
 use crate::admission::Admission;
 use crate::door::Door;
 use crate::effects::Effects;
-use crate::inner::saturating_nanos;
 use crate::primitives::Primitives;
 use crate::queue::Queue;
 use crate::refusal::{Refusal, Why};

@@ -2,8 +2,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidegate_core::saturating_nanos;
+
 use crate::door::Door;
-use crate::inner::saturating_nanos;
 use crate::leases::Lease;
 use crate::primitives::Std;
 

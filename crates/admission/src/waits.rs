@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use tidegate_core::saturating_nanos;
+
 use crate::door::Door;
-use crate::inner::saturating_nanos;
 use crate::times::NEVER;
 
 impl Door {

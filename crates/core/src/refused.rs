@@ -103,17 +103,31 @@ impl Refused {
 }
 
 impl RefusedReason {
-    /// In a word, for labels and fields: `queue_full`, `wait_too_long`, `waited_too_long`, `paused`,
-    /// `no_room`, `closed`.
-    pub fn name(&self) -> &'static str {
+    /// Each in a word, for labels and fields.
+    pub const NAMES: [&str; 6] = [
+        "queue_full",
+        "wait_too_long",
+        "waited_too_long",
+        "paused",
+        "no_room",
+        "closed",
+    ];
+
+    /// Which of [`NAMES`](Self::NAMES) it is.
+    pub fn index(&self) -> usize {
         match self {
-            Self::QueueFull { .. } => "queue_full",
-            Self::WaitTooLong { .. } => "wait_too_long",
-            Self::WaitedTooLong { .. } => "waited_too_long",
-            Self::Paused { .. } => "paused",
-            Self::NoRoom => "no_room",
-            Self::Closed => "closed",
+            Self::QueueFull { .. } => 0,
+            Self::WaitTooLong { .. } => 1,
+            Self::WaitedTooLong { .. } => 2,
+            Self::Paused { .. } => 3,
+            Self::NoRoom => 4,
+            Self::Closed => 5,
         }
+    }
+
+    /// In a word, for labels and fields: one of [`NAMES`](Self::NAMES).
+    pub fn name(&self) -> &'static str {
+        Self::NAMES[self.index()]
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use http::Method;
 use metrics::Label;
-use tidegate_classify::RequestHead;
+use tidegate_classify::{METHODS, RequestHead, method_index};
 use tidegate_core::text;
 
 use crate::durations::Durations;
@@ -26,11 +26,6 @@ struct Host {
     labels: Vec<Label>,
     by_method: [OnceLock<Arc<Durations>>; METHODS.len()],
 }
-
-/// Those that the semantic conventions know (RFC 9110, RFC 5789); the last stands for all others.
-const METHODS: [&str; 10] = [
-    "GET", "POST", "PUT", "DELETE", "HEAD", "PATCH", "OPTIONS", "CONNECT", "TRACE", "_OTHER",
-];
 
 /// No name is longer that can be resolved (RFC 1035 §2.3.4).
 const LONGEST: usize = 253;
@@ -102,8 +97,7 @@ impl Host {
 
     #[inline]
     fn durations(&self, method: &Method) -> &Arc<Durations> {
-        let known = METHODS.iter().position(|known| *known == method.as_str());
-        let index = known.unwrap_or(METHODS.len() - 1);
+        let index = method_index(method);
         self.by_method[index].get_or_init(|| {
             let method = Label::new("http.request.method", METHODS[index]);
             let labels = self.labels.iter().cloned().chain([method]);

@@ -39,8 +39,8 @@
 //! | `http.client.request.duration` | histogram: of each attempt, up to the head of its response | s | see below |
 //!
 //! `stack` is `tidegate.stack`, and so on. A governor and a prober are gates. Reasons are `queue_full`,
-//! `wait_too_long`, `waited_too_long`, `paused`, `no_room`, `closed`, and `_OTHER` for one that is not known here;
-//! outcomes `success`, `throttled`, `unavailable`, `timed_out`, `connection`, `failure` and `ignored`.
+//! `wait_too_long`, `waited_too_long`, `paused`, `no_room` and `closed`; outcomes `success`, `throttled`,
+//! `unavailable`, `timed_out`, `connection`, `failure` and `ignored`.
 //!
 //! `http.client.request.duration` is that of [OpenTelemetry's semantic conventions][semconv], with
 //! `http.request.method`, `server.address`, `server.port`, `http.response.status_code` and `error.type`,

@@ -6,26 +6,15 @@ use crate::register;
 
 /// A counter for each reason.
 #[derive(Debug)]
-pub(crate) struct Refusals([Counter; NAMES.len()]);
-
-const NAMES: [&str; 7] = [
-    "queue_full",
-    "wait_too_long",
-    "waited_too_long",
-    "paused",
-    "no_room",
-    "closed",
-    "_OTHER",
-];
+pub(crate) struct Refusals([Counter; RefusedReason::NAMES.len()]);
 
 impl Refusals {
     pub(crate) fn new(name: &'static str, labels: &[Label]) -> Self {
-        Self(NAMES.map(|reason| register::counter(name, labels, Some((REASON, reason)))))
+        let counter = |reason| register::counter(name, labels, Some((REASON, reason)));
+        Self(RefusedReason::NAMES.map(counter))
     }
 
     pub(crate) fn add(&self, reason: &RefusedReason) {
-        let named = NAMES.iter().position(|name| *name == reason.name());
-        let index = named.unwrap_or(NAMES.len() - 1);
-        self.0[index].increment(1);
+        self.0[reason.index()].increment(1);
     }
 }

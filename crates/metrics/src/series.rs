@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::{Histogram, Label};
-use tidegate_core::{Change, Observer, Refused, Sample, Snapshot, WeakSteer};
+use tidegate_core::{Change, Observer, Refused, Sample, Snapshot, WeakSteer, saturating_nanos};
 
 use crate::gauges::Gauges;
 use crate::kind::Kind;
@@ -107,7 +107,7 @@ impl Series {
     #[inline]
     fn hear(&self, now: Instant) {
         let origin = *self.origin.get_or_init(|| now);
-        let at = nanos(now.saturating_duration_since(origin));
+        let at = saturating_nanos(now.saturating_duration_since(origin));
         let due = self.due.load(Relaxed);
         if at >= due {
             self.come_due(at, due);
@@ -116,7 +116,7 @@ impl Series {
 
     #[cold]
     fn come_due(&self, at: u64, due: u64) {
-        let next = at.saturating_add(nanos(EVERY));
+        let next = at.saturating_add(saturating_nanos(EVERY));
         let won = self.due.compare_exchange(due, next, Acquire, Relaxed);
         if won.is_ok() {
             self.refresh();
@@ -159,10 +159,4 @@ impl fmt::Debug for Series {
             .field("labels", &self.labels)
             .finish_non_exhaustive()
     }
-}
-
-/// In 64 bits, which are 584 years.
-fn nanos(duration: Duration) -> u64 {
-    let seconds = duration.as_secs().saturating_mul(1_000_000_000);
-    seconds.saturating_add(u64::from(duration.subsec_nanos()))
 }

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use http::{Method, StatusCode};
-use tidegate_classify::{RequestHead, errors};
+use http::StatusCode;
+use tidegate_classify::{METHODS, RequestHead, errors, method_index};
 use tidegate_core::{Error, Outcome, Refused, text};
 use tidegate_retry::{Attempt, GaveUp, GaveUpReason};
 use tracing::field::Empty;
@@ -11,12 +11,13 @@ use tracing::{Span, debug_span};
 
 /// Disabled where nobody listens.
 pub(crate) fn of<Request: RequestHead>(request: &Request) -> Span {
+    let method = METHODS[method_index(request.method())];
     debug_span!(
         target: "tidegate",
         "request",
         otel.kind = "client",
-        otel.name = method(request.method()),
-        http.request.method = method(request.method()),
+        otel.name = method,
+        http.request.method = method,
         server.address = text::name(request.destination().0),
         server.port = request.destination().1,
         http.request.resend_count = resends(Attempt::current()),
@@ -27,16 +28,6 @@ pub(crate) fn of<Request: RequestHead>(request: &Request) -> Span {
         tidegate.refused_because = Empty,
         tidegate.wait_ms = Empty,
     )
-}
-
-/// Those that OpenTelemetry knows: a method may be any text.
-const METHODS: [&str; 9] = [
-    "CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE",
-];
-
-fn method(method: &Method) -> &'static str {
-    let known = METHODS.into_iter().find(|known| *known == method.as_str());
-    known.unwrap_or("_OTHER")
 }
 
 fn resends(attempt: Option<Attempt>) -> Option<u32> {

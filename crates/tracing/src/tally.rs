@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tidegate_core::Refused;
+use tidegate_core::{Refused, RefusedReason};
 
 use crate::heaviest::Heaviest;
 
@@ -11,8 +11,8 @@ pub(crate) struct Tally {
     pub(crate) refused: u64,
     /// Which layers, as far as they are few.
     by: Vec<&'static str>,
-    /// Each reason by its name.
-    reasons: Vec<(&'static str, u64)>,
+    /// Each reason by its index.
+    reasons: [u64; RefusedReason::NAMES.len()],
     pub(crate) longest_wait: Duration,
     pub(crate) keys: Heaviest,
 }
@@ -26,11 +26,7 @@ impl Tally {
         if self.by.len() < LAYERS && !self.by.contains(&refused.by) {
             self.by.push(refused.by);
         }
-        let name = refused.reason.name();
-        match self.reasons.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None => self.reasons.push((name, 1)),
-        }
+        self.reasons[refused.reason.index()] += 1;
         self.longest_wait = self.longest_wait.max(waited);
         key.into_iter().for_each(|key| self.keys.add(key));
     }
@@ -41,9 +37,9 @@ impl Tally {
 
     /// Of a reason of this name, if there were any.
     pub(crate) fn because(&self, name: &str) -> Option<u64> {
-        let mut reasons = self.reasons.iter();
-        let (_, count) = reasons.find(|(known, _)| *known == name)?;
-        Some(*count)
+        let reasons = RefusedReason::NAMES.into_iter().zip(self.reasons);
+        let mut there = reasons.filter(|(_, count)| *count > 0);
+        there.find_map(|(known, count)| (known == name).then_some(count))
     }
 
     /// `gate, rate`.
