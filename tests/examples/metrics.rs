@@ -48,6 +48,7 @@ async fn what_prometheus_scrapes_is_exact_described_and_without_secrets() {
             117.0,
         ),
         ("tidegate_retry_attempts_total", &[], 11.0),
+        ("tidegate_retry_gave_up_total", &[], 0.0),
         (
             "tidegate_gate_outcomes_total",
             &[("tidegate_outcome", "success")],

@@ -41,4 +41,13 @@ pub trait Observer: Debug + Send + Sync {
     fn on_retry(&self, now: Instant, attempt: u32, after: Duration) {
         let _ = (now, attempt, after);
     }
+
+    /// A retry does not send again what might have passed: why, in a word such as `budget` or
+    /// `attempts`, and how often it was sent. Its caller gets the last answer, or an error.
+    ///
+    /// Nobody is told where nothing is to be sent again: after a success, a failure that would not
+    /// pass, or a refusal before anything was sent, and where the caller itself gave up.
+    fn on_gave_up(&self, now: Instant, why: &'static str, sent: u32) {
+        let _ = (now, why, sent);
+    }
 }

@@ -36,11 +36,14 @@
 //! | `tidegate.governor.setpoint` | gauge: the share of failures that it holds | 0 to 1 | stack, key |
 //! | `tidegate.governor.failure_share` | gauge: that share among the answers, of which one with 200 later ones weighs 1/e of the last | 0 to 1 | stack, key |
 //! | `tidegate.retry.attempts` | counter: retries that were decided on; one that a layer below then refuses is counted here and there | | stack |
+//! | `tidegate.retry.gave_up` | counter: calls that ended with a failure that might have passed | | stack, reason |
 //! | `http.client.request.duration` | histogram: of each attempt, up to the head of its response | s | see below |
 //!
 //! `stack` is `tidegate.stack`, and so on. A governor and a prober are gates. Reasons are `queue_full`,
-//! `wait_too_long`, `waited_too_long`, `paused`, `no_room` and `closed`; outcomes `success`, `throttled`,
-//! `unavailable`, `timed_out`, `connection`, `failure` and `ignored`.
+//! `wait_too_long`, `waited_too_long`, `paused`, `no_room` and `closed`; those to give up `attempts`, `deadline`,
+//! `budget`, `hint_too_long`, `may_be_processed`, `body_not_replayable`, `quota_exhausted`, `told_not_to`,
+//! `refused`, and `_OTHER` for one that is not known here; outcomes `success`, `throttled`, `unavailable`,
+//! `timed_out`, `connection`, `failure` and `ignored`.
 //!
 //! `http.client.request.duration` is that of [OpenTelemetry's semantic conventions][semconv], with
 //! `http.request.method`, `server.address`, `server.port`, `http.response.status_code` and `error.type`,

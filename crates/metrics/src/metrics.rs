@@ -91,8 +91,8 @@ impl Metrics {
         }
     }
 
-    /// For a layer that has no handle, such as a retry: counts the retries that it decides on. They
-    /// have no key.
+    /// For a layer that has no handle, such as a retry: counts the retries that it decides on, and by
+    /// reason the calls that it gives up. They have no key.
     pub fn observer(&self) -> Arc<dyn Observer> {
         Arc::new(Retries::new(self.stack.labels()))
     }

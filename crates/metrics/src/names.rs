@@ -45,6 +45,7 @@ pub(crate) const IN_FLIGHT: &str = "tidegate.gate.in_flight";
 pub(crate) const SETPOINT: &str = "tidegate.governor.setpoint";
 pub(crate) const FAILURE_SHARE: &str = "tidegate.governor.failure_share";
 pub(crate) const RETRIES: &str = "tidegate.retry.attempts";
+pub(crate) const GAVE_UP: &str = "tidegate.retry.gave_up";
 pub(crate) const REQUESTS: &str = "http.client.request.duration";
 
 /// Says to the recorder what they are.
@@ -71,6 +72,8 @@ pub(crate) fn describe() {
     describe_gauge!(FAILURE_SHARE, Unit::Percent, share);
     let retries = "Retries that were decided on, those that a layer below then refused included.";
     describe_counter!(RETRIES, Unit::Count, retries);
+    let gave_up = "Calls that ended with a failure that might have passed, by why it was the last.";
+    describe_counter!(GAVE_UP, Unit::Count, gave_up);
     let requests =
         "Duration of HTTP client requests: of each attempt, up to the head of its response.";
     describe_histogram!(REQUESTS, Unit::Seconds, requests);

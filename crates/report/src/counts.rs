@@ -24,6 +24,8 @@ pub(crate) struct Counts {
     pub(crate) refusals: Refusals,
     /// How many were tried again.
     pub(crate) retries: u32,
+    /// How many calls ended with a failure that might have passed.
+    pub(crate) gave_up: u32,
     /// At the end of it.
     pub(crate) state: State,
     pub(crate) least_limit: f64,
@@ -69,6 +71,7 @@ impl Counts {
             longest_wait: Duration::ZERO,
             refusals: Refusals::default(),
             retries: 0,
+            gave_up: 0,
             state,
             least_limit: state.limit,
             greatest_limit: state.limit,
@@ -110,6 +113,10 @@ impl Counts {
         self.retries = self.retries.saturating_add(1);
     }
 
+    pub(crate) fn gave_up(&mut self) {
+        self.gave_up = self.gave_up.saturating_add(1);
+    }
+
     pub(crate) fn set(&mut self, state: State) {
         self.state = state;
         self.least_limit = self.least_limit.min(state.limit);
@@ -140,6 +147,7 @@ impl Counts {
             waited: self.waited.saturating_add(later.waited),
             longest_wait: self.longest_wait.max(later.longest_wait),
             retries: self.retries.saturating_add(later.retries),
+            gave_up: self.gave_up.saturating_add(later.gave_up),
             state: later.state,
             least_limit: self.least_limit.min(later.least_limit),
             greatest_limit: self.greatest_limit.max(later.greatest_limit),

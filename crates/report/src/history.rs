@@ -3,6 +3,7 @@ use std::time::{Duration, Instant};
 use tidegate_core::{Change, Reason, RefusedReason, Sample, Setting, Snapshot};
 
 use crate::counts::State;
+use crate::gave_up::GaveUps;
 use crate::intervals::Intervals;
 use crate::moves::{Move, Moves, whole};
 use crate::paces::Paces;
@@ -13,6 +14,7 @@ use crate::span::Span;
 pub(crate) struct History {
     intervals: Intervals,
     moves: Moves,
+    gave_up: GaveUps,
     first_limit: f64,
     /// In force at the end.
     setting: Setting,
@@ -31,6 +33,7 @@ impl Default for History {
         Self {
             intervals: Intervals::new(State::new(&setting, None)),
             moves: Moves::default(),
+            gave_up: GaveUps::default(),
             first_limit: setting.limit,
             setting,
             setpoint: None,
@@ -85,6 +88,13 @@ impl History {
     pub(crate) fn retry(&mut self, now: Instant) -> bool {
         let (interval, new) = self.intervals.at(now);
         interval.counts.retry();
+        new
+    }
+
+    pub(crate) fn give_up(&mut self, now: Instant, why: &'static str) -> bool {
+        let (interval, new) = self.intervals.at(now);
+        interval.counts.gave_up();
+        self.gave_up.count(why);
         new
     }
 }
@@ -217,6 +227,11 @@ impl History {
 
     pub(crate) fn moves(&self) -> &Moves {
         &self.moves
+    }
+
+    /// Of the whole run: a moment has their number.
+    pub(crate) fn gave_up(&self) -> &GaveUps {
+        &self.gave_up
     }
 
     /// Whether the law decides without being followed, when somebody last looked.
@@ -438,9 +453,12 @@ mod tests {
         assert!(history.refusal(at(12), &full, Duration::ZERO));
         assert!(!history.refusal(at(13), &RefusedReason::Closed, Duration::from_millis(9)));
         assert!(history.retry(at(20)));
+        assert!(history.give_up(at(30), "told_not_to"));
         let run = history.whole().unwrap();
         let counts = run.counts();
         assert_eq!((counts.waited, counts.retries), (2, 1));
+        assert_eq!(counts.gave_up, 1);
+        assert_eq!(history.gave_up().to_string(), "1 told not to");
         assert_eq!(counts.longest_wait, Duration::from_millis(9));
         assert_eq!(counts.refusals.to_string(), "1 queue full, 1 closed");
         let spans = history.spans(Duration::ZERO);

@@ -41,6 +41,7 @@
 //! a report a layer does nothing for one.
 
 mod counts;
+mod gave_up;
 mod history;
 mod interval;
 mod intervals;

@@ -69,6 +69,11 @@ impl Observer for Recorder {
         let new = self.history().retry(now);
         self.look_if(new, now);
     }
+
+    fn on_gave_up(&self, now: Instant, why: &'static str, _sent: u32) {
+        let new = self.history().give_up(now, why);
+        self.look_if(new, now);
+    }
 }
 
 impl fmt::Debug for Recorder {

@@ -131,8 +131,8 @@ impl Default for Report {
     }
 }
 
-/// For those who step a law themselves, and for a retry layer, whose attempts it counts. A report that
-/// is attached hears from its layer.
+/// For those who step a law themselves, and for a retry layer, of which it counts what is tried again and
+/// what is given up. A report that is attached hears from its layer.
 impl Observer for Report {
     fn on_sample(&self, now: Instant, sample: &Sample) {
         self.recorder.on_sample(now, sample);
@@ -152,6 +152,10 @@ impl Observer for Report {
 
     fn on_retry(&self, now: Instant, attempt: u32, after: Duration) {
         self.recorder.on_retry(now, attempt, after);
+    }
+
+    fn on_gave_up(&self, now: Instant, why: &'static str, sent: u32) {
+        self.recorder.on_gave_up(now, why, sent);
     }
 }
 

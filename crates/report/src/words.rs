@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::counts::Counts;
+use crate::gave_up::GaveUps;
 use crate::history::History;
 use crate::moves::{Event, Move, NO_LIMIT, whole};
 use crate::{text, time};
@@ -80,7 +81,7 @@ pub(crate) fn number(number: f64) -> String {
 /// The run in a line or two.
 pub(crate) fn summaries(history: &History) -> Vec<String> {
     let run = history.whole();
-    let held_up = run.and_then(|run| held_up(run.counts()));
+    let held_up = run.and_then(|run| held_up(run.counts(), history.gave_up()));
     [summary(history)].into_iter().chain(held_up).collect()
 }
 
@@ -120,7 +121,7 @@ fn ignored(counts: &Counts) -> String {
 }
 
 /// What became of those that could not enter at once, and of those that failed, if there were any.
-fn held_up(counts: &Counts) -> Option<String> {
+fn held_up(counts: &Counts, gave_up: &GaveUps) -> Option<String> {
     let mut words = Vec::new();
     if counts.waited > 0 {
         let longest = time::words(counts.longest_wait);
@@ -131,6 +132,9 @@ fn held_up(counts: &Counts) -> Option<String> {
     }
     if counts.retries > 0 {
         words.push(format!("{} tried again", counts.retries));
+    }
+    if counts.gave_up > 0 {
+        words.push(format!("given up: {gave_up}"));
     }
     (!words.is_empty()).then(|| words.join("; "))
 }

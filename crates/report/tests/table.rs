@@ -119,12 +119,20 @@ fn what_was_refused_stands_beside_what_was_answered() {
     for attempt in 2..4 {
         report.on_retry(now, attempt, Duration::from_millis(100));
     }
+    for why in ["budget", "attempts", "budget", "some_other_day"] {
+        report.on_gave_up(now, why, 3);
+    }
     let paused = RefusedReason::Paused {
         longest: Duration::from_secs(60),
     };
     report.on_refused(now, &Refused::new("gate", paused), Duration::ZERO);
     run.rounds(8, 32);
     assert_eq!(report.table(), include_str!("golden/refused.txt"));
+    let page = report.html();
+    let given_up = "2 budget, 1 attempts, 1 some other day";
+    assert!(page.contains(given_up), "{page}");
+    assert!(page.contains(r#"["given up","4"]"#), "{page}");
+    assert!(report.svg().contains(given_up));
 }
 
 /// A caller's mistake, such as 404, at that moment.

@@ -68,7 +68,7 @@ impl<Request: RetryRequest> Call<Request> {
             if made > 0 {
                 self.give_back(shared);
             }
-            return Err(self.too_late(shared, reason));
+            return Err(self.too_late(shared, reason, now));
         }
         self.last.hint = None;
         self.begun = Some(Begun {
@@ -148,7 +148,7 @@ impl<Request: RetryRequest> Call<Request> {
         let deadline = shared.settings.rules.deadline;
         let deadline = deadline.filter(|deadline| progress.elapsed(now) >= *deadline);
         if !progress.sent.is_now() {
-            return self.waited(shared, deadline);
+            return self.waited(shared, deadline, now);
         }
         let took = now.saturating_duration_since(begun.at);
         let timed_out = Error::service(AttemptTimedOut::new(took));
@@ -156,7 +156,7 @@ impl<Request: RetryRequest> Call<Request> {
             return (timed_out, false);
         };
         self.last.error = Some(timed_out);
-        let gave_up = self.gave_up(GaveUpReason::Deadline { deadline });
+        let gave_up = self.gave_up(shared, GaveUpReason::Deadline { deadline }, now);
         (Error::service(gave_up), true)
     }
 
@@ -204,16 +204,23 @@ impl<Request: RetryRequest> Call<Request> {
     }
 
     /// The body of the last response says that the next attempt is no use.
-    pub(crate) fn exhausted<C, B>(&mut self, shared: &Shared<C, B>) -> GaveUp
+    pub(crate) fn exhausted<C, B>(&mut self, shared: &Shared<C, B>, now: Instant) -> GaveUp
     where
         B: BudgetFor<Request>,
     {
         self.give_back(shared);
-        self.gave_up(GaveUpReason::QuotaExhausted)
+        self.gave_up(shared, GaveUpReason::QuotaExhausted, now)
     }
 
-    pub(crate) fn gave_up(&mut self, reason: GaveUpReason) -> GaveUp {
+    /// The end of the call, of which who observes is told.
+    pub(crate) fn gave_up<C, B>(
+        &mut self,
+        shared: &Shared<C, B>,
+        reason: GaveUpReason,
+        now: Instant,
+    ) -> GaveUp {
         let sent = self.progress.map_or(0, |progress| progress.sent.count());
+        shared.settings.tell_gave_up(now, &reason, sent);
         self.last.gave_up(reason, sent)
     }
 

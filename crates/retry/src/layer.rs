@@ -67,8 +67,9 @@ impl RetryLayer {
 }
 
 impl<C, B> RetryLayer<C, B> {
-    /// Has `observer` hear of each retry when that is decided on, before the back-off. One that a layer
-    /// below then refuses it hears of there and here. Several may.
+    /// Has `observer` hear of each retry when that is decided on, before the back-off, and of each call
+    /// that ends with a failure which might have passed, and why: each [`GaveUp`](crate::GaveUp). A retry
+    /// that a layer below then refuses it hears of there and here. Several may.
     #[must_use]
     pub fn observe(mut self, observer: Arc<dyn Observer>) -> Self {
         self.settings.observers.push(observer);

@@ -16,7 +16,8 @@ use crate::{Attempt, Budget, BudgetFor, GaveUp, RetryRequest, RetryResponse};
 /// What tower's service cannot do it leaves out: a deadline stops the next attempt but not the one under
 /// way, there is no timeout of an attempt, the body of a failure is not read, and an error is passed on
 /// as it is: also the refusal of a later attempt by a layer below, which says that nothing was sent and
-/// means that attempt alone. Only the attempts after the first are numbered.
+/// means that attempt alone. Only the attempts after the first are numbered. Of the last of several
+/// attempts tower does not ask it: then there is no [`GaveUp`], and no observer is told of one.
 ///
 /// The error of the service below must be an `Error`, not a box.
 ///
@@ -72,12 +73,14 @@ where
             progress.sent.mark();
         }
         let is_replayable = request.is_whole();
-        match progress.next(&self.shared, &failure, is_replayable, now()) {
+        let now = now();
+        match progress.next(&self.shared, &failure, is_replayable, now) {
             Ok(after) => {
                 request.set_attempt(Attempt::new(progress.attempt + 1));
                 Some(sleep(after))
             }
             Err(reason) => {
+                settings.tell_gave_up(now, &reason, progress.sent.count());
                 if let Ok(response) = answer {
                     let gave_up = GaveUp::new(reason, progress.sent.count())
                         .retry_after(failure.hint)

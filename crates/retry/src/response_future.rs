@@ -182,7 +182,7 @@ where
             (Ok(mut response), gave_up) => {
                 this.call.last.status = Some(response.status());
                 if let Some(reason) = gave_up {
-                    let gave_up = this.call.gave_up(reason);
+                    let gave_up = this.call.gave_up(this.shared, reason, now);
                     response.extensions_mut().insert(gave_up);
                     return ControlFlow::Break(Ok(response));
                 }
@@ -194,7 +194,7 @@ where
             (Err(error), gave_up) => {
                 this.call.last.error = Some(error);
                 if let Some(reason) = gave_up {
-                    let gave_up = this.call.gave_up(reason);
+                    let gave_up = this.call.gave_up(this.shared, reason, now);
                     return ControlFlow::Break(Err(Error::service(gave_up)));
                 }
                 this.state.set(State::Waiting);
@@ -232,7 +232,7 @@ where
         if !this.shared.settings.is_exhausted(last.status, &last.body) {
             return Poll::Ready(Ok(()));
         }
-        Poll::Ready(Err(Error::service(this.call.exhausted(this.shared))))
+        Poll::Ready(Err(Error::service(this.call.exhausted(this.shared, now()))))
     }
 
     fn poll_answer(

@@ -6,10 +6,11 @@ use std::time::Duration;
 use http::{HeaderMap, Method, StatusCode};
 use tidegate_classify::{Classify, When, errors};
 use tidegate_core::{Observer, Outcome, Refused, RefusedReason};
+use tokio::time::Instant;
 use tower::load_shed::error::Overloaded;
 
 use crate::rules::Rules;
-use crate::{RetryRequest, RetryResponse};
+use crate::{GaveUpReason, RetryRequest, RetryResponse};
 
 type RepeatIf = dyn Fn(&Method, &str, &HeaderMap) -> bool + Send + Sync;
 type ExhaustedIf = dyn Fn(&[u8]) -> bool + Send + Sync;
@@ -45,6 +46,13 @@ const SHOULD_RETRY: [&str; 2] = ["x-should-retry", "stripe-should-retry"];
 const EXHAUSTED: [&[u8]; 2] = [b"insufficient_quota", b"billing_hard_limit_reached"];
 
 impl<C> Settings<C> {
+    /// A call ends with a failure that might have passed, after so many times that it was sent.
+    pub(crate) fn tell_gave_up(&self, now: Instant, reason: &GaveUpReason, sent: u32) {
+        for observer in &self.observers {
+            observer.on_gave_up(now.into_std(), reason.name(), sent);
+        }
+    }
+
     /// Whether doing it twice does no harm (RFC 9110 §9.2.2), or the service sees to that
     /// (draft-ietf-httpapi-idempotency-key-header).
     pub(crate) fn may_repeat(&self, request: &impl RetryRequest) -> bool {

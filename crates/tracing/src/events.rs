@@ -8,7 +8,7 @@ use tidegate_core::{Change, Observer, Refused, Sample, Steer, text};
 use tracing::{debug, trace, warn};
 
 use crate::refusals::Refusals;
-use crate::resends;
+use crate::retried;
 use crate::tally::Tally;
 
 /// Tells [`tracing`] what happens in a stack: see the [crate](crate) for what, and how loud.
@@ -177,7 +177,7 @@ impl Observer for Events {
     }
 
     fn on_retry(&self, now: Instant, attempt: u32, after: Duration) {
-        resends::note(attempt);
+        retried::note_resend(attempt);
         debug!(
             target: "tidegate",
             stack = self.stack(),
@@ -185,6 +185,19 @@ impl Observer for Events {
             attempt,
             after_ms = millis(after),
             "tries again"
+        );
+        self.stack.tell_due(now);
+    }
+
+    fn on_gave_up(&self, now: Instant, why: &'static str, sent: u32) {
+        retried::note_gave_up(why);
+        debug!(
+            target: "tidegate",
+            stack = self.stack(),
+            key = self.key_name(),
+            sent,
+            reason = why,
+            "gave up"
         );
         self.stack.tell_due(now);
     }

@@ -35,7 +35,7 @@
 //! | level | what |
 //! |---|---|
 //! | warn | requests were refused: at most one line in each [interval](Events::every), with how many, why, and whose |
-//! | debug | a law moved a limit, a pace or a pause, and why, or found its limit moved by hand; a retry was decided on; the span of a request |
+//! | debug | a law moved a limit, a pace or a pause, and why, or found its limit moved by hand; a retry was decided on; a call was given up, and why; the span of a request |
 //! | trace | a request had to wait, or was refused; an answer was no success, one that says nothing of the service included |
 //!
 //! So nothing is said of a single request at info or above, but of the first one that is refused after
@@ -55,8 +55,8 @@ mod clock;
 mod events;
 mod heaviest;
 mod refusals;
-mod resends;
 mod response_future;
+mod retried;
 mod span;
 mod span_layer;
 mod spanned;

@@ -9,7 +9,7 @@ use tidegate_core::{BoxError, Error, unsent};
 use tracing::Span;
 
 use crate::wait::Wait;
-use crate::{resends, span};
+use crate::{retried, span};
 
 /// The answer of a [`Spanned`](crate::Spanned).
 #[pin_project(PinnedDrop)]
@@ -52,9 +52,9 @@ where
         let entered = this.span.enter();
         let began = this.wait.before();
         let poll = || this.response.poll(context);
-        let ((polled, waits), resends) = resends::watch(|| unsent::watch_all(poll));
+        let ((polled, waits), retried) = retried::watch(|| unsent::watch_all(poll));
         this.wait.after(began, waits && polled.is_pending());
-        *this.resends = resends.max(*this.resends);
+        *this.resends = retried.resends.max(*this.resends);
         let answer = ready!(polled).map_err(Error::service);
         drop(entered);
         let span = std::mem::replace(this.span, Span::none());
@@ -62,7 +62,7 @@ where
         let sent = answer.as_ref().err().and_then(span::resent);
         span::over(&span, this.wait.end(), sent.unwrap_or(*this.resends));
         match &answer {
-            Ok(response) => span::answered(&span, response.status()),
+            Ok(response) => span::answered(&span, response.status(), retried.gave_up),
             Err(error) => span::ended(&span, error),
         }
         Poll::Ready(answer)

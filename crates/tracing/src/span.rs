@@ -43,8 +43,12 @@ pub(crate) fn over(span: &Span, waited: Duration, resends: u32) {
     }
 }
 
-pub(crate) fn answered(span: &Span, status: StatusCode) {
+/// With why a retry gave it to its caller, if that was told to an observer of ours.
+pub(crate) fn answered(span: &Span, status: StatusCode, gave_up: Option<&'static str>) {
     span.record("http.response.status_code", status.as_u16());
+    if let Some(why) = gave_up {
+        span.record("tidegate.gave_up", why);
+    }
     if is_error(status) {
         failed(span, status.as_str());
     }

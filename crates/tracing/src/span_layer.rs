@@ -15,14 +15,14 @@ use crate::Spanned;
 /// | `http.request.resend_count` | sent again | below a retry, which time this is; above one, how often: see below |
 /// | `http.response.status_code` | answered | where a retry let the last response go, that one's |
 /// | `error.type` | failed | a status of 400 or more, `throttled`, `unavailable`, `timed_out`, `connection`, `refused`, `cancelled`, or `_OTHER` |
-/// | `tidegate.gave_up` | a retry's [`GaveUp`](tidegate_retry::GaveUp) is the error | [why](tidegate_retry::GaveUpReason::name): `budget`, `deadline`, `refused` and the like |
+/// | `tidegate.gave_up` | a retry [gave up](tidegate_retry::GaveUp) | [why](tidegate_retry::GaveUpReason::name): `budget`, `deadline`, `refused` and the like |
 /// | `tidegate.refused_by`, `tidegate.refused_because` | refused, or the last retry was | the layer, and `queue_full` and the like |
 /// | `tidegate.wait_ms` | over | in layers of ours that had not sent it yet, and for a service that was not ready |
 ///
 /// How often it was sent again says the `GaveUp`, where that is the error. Otherwise it is how many retries
 /// were decided on, where [`Events`](crate::Events) observe the retry: one that a layer below refused, and
-/// after which another came, is among them. Of a call that ends with a response the span has the status,
-/// and not why it was the last.
+/// after which another came, is among them. Why it was the last one is known of an error, and of a response
+/// where they observe the retry.
 ///
 /// The names are those of OpenTelemetry's conventions for HTTP clients (1.23); what a subscriber is told,
 /// it is told once. The span ends with the head of the response. Back-off is no wait once something was

@@ -9,12 +9,12 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use tidegate_classify::HttpClassifier;
-use tidegate_core::{Pace, Snapshot, Steer, WeakSteer, per_second};
+use tidegate_core::{Pace, Refused, RefusedReason, Snapshot, Steer, WeakSteer, per_second};
 use tidegate_gate::{GateHandle, GateLayer};
 use tidegate_governor::GovernorLayer;
 use tidegate_metrics::Metrics;
 use tidegate_rate::RateLayer;
-use tidegate_retry::{Jitter, RetryLayer};
+use tidegate_retry::{GaveUpReason, Jitter, RetryLayer};
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 
 use crate::rendered::Recorded;
@@ -311,7 +311,7 @@ fn now() -> std::time::Instant {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_attempt_after_the_first_counts() {
+async fn each_attempt_after_the_first_counts_and_the_call_that_is_given_up() {
     let recorded = Recorded::new();
     let metrics = Metrics::new("crawl");
     let retry = RetryLayer::exponential(SECOND..SECOND)
@@ -335,6 +335,48 @@ async fn each_attempt_after_the_first_counts() {
         recorded.value("tidegate_retry_attempts_total", &[STACK]),
         2.0
     );
+    let attempts = [STACK, ("tidegate_reason", "attempts")];
+    assert_eq!(
+        recorded.value("tidegate_retry_gave_up_total", &attempts),
+        1.0
+    );
+    assert_eq!(recorded.total("tidegate_retry_gave_up_total"), 1.0);
+}
+
+/// Why a retry may give up. A new reason is to be counted by its name too.
+fn reasons() -> [GaveUpReason; 9] {
+    let refused = Refused::new("gate", RefusedReason::Closed);
+    [
+        GaveUpReason::Attempts { attempts: 2 },
+        GaveUpReason::Deadline { deadline: SECOND },
+        GaveUpReason::Budget,
+        GaveUpReason::HintTooLong { max_hint: SECOND },
+        GaveUpReason::MayBeProcessed,
+        GaveUpReason::BodyNotReplayable,
+        GaveUpReason::QuotaExhausted,
+        GaveUpReason::ToldNotTo,
+        GaveUpReason::Refused(refused),
+    ]
+}
+
+#[test]
+fn each_reason_to_give_up_has_its_counter_from_the_start_and_what_is_not_known_one_together() {
+    let recorded = Recorded::new();
+    let observer = Metrics::new("crawl").observer();
+    let mut names: Vec<_> = reasons().iter().map(GaveUpReason::name).collect();
+    names.push("_OTHER");
+    for (nth, name) in (1..).zip(&names) {
+        (0..nth).for_each(|_| observer.on_gave_up(now(), name, 1));
+    }
+    observer.on_gave_up(now(), "some_other_day", 1);
+    for (nth, name) in (1_u32..).zip(&names) {
+        let of_name = [STACK, ("tidegate_reason", *name)];
+        let expected = if *name == "_OTHER" { 11 } else { nth };
+        let counted = recorded.value("tidegate_retry_gave_up_total", &of_name);
+        assert_eq!(counted, f64::from(expected), "{name}");
+    }
+    names.sort_unstable();
+    assert_eq!(recorded.values_of("tidegate_reason"), names);
 }
 
 #[test]
@@ -401,6 +443,7 @@ fn each_metric_says_what_it_is_and_in_which_unit() {
         ("tidegate_governor_setpoint_ratio", "gauge"),
         ("tidegate_governor_failure_share_ratio", "gauge"),
         ("tidegate_retry_attempts_total", "counter"),
+        ("tidegate_retry_gave_up_total", "counter"),
     ] {
         assert!(
             lines.contains(&format!("# TYPE {name} {kind}")),

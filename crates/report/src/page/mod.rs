@@ -209,6 +209,7 @@ fn numbers(span: &Span) -> Vec<(&'static str, String)> {
         ("share failed", percent(counts.failed_share())),
         ("setpoint", percent(counts.state.setpoint)),
         ("tried again", some(counts.retries.into())),
+        ("given up", some(counts.gave_up.into())),
         ("median", span.interval.latency(0.5).map(time::words)),
         ("p99", span.interval.latency(0.99).map(time::words)),
         ("pace", counts.state.pace.map(words::pace)),

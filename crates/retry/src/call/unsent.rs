@@ -35,14 +35,14 @@ impl<Request: RetryRequest> Call<Request> {
             }
             // "Nothing was sent" is true of the last attempt and not of the call.
             self.last.hint = refused.retry_after;
-            let gave_up = self.gave_up(GaveUpReason::Refused(refused));
+            let gave_up = self.gave_up(shared, GaveUpReason::Refused(refused), now);
             return Some(Error::service(gave_up));
         }
         let Some(gave_up) = gave_up else {
             return Some(error);
         };
         self.last.error = Some(error);
-        gave_up.map(|reason| Error::service(self.gave_up(reason)))
+        gave_up.map(|reason| Error::service(self.gave_up(shared, reason, now)))
     }
 
     /// The time of the attempt was over, or the deadline of all, and it still waited in a layer below;
@@ -51,13 +51,14 @@ impl<Request: RetryRequest> Call<Request> {
         &mut self,
         shared: &Shared<C, B>,
         deadline: Option<Duration>,
+        now: Instant,
     ) -> (Error, bool)
     where
         B: BudgetFor<Request>,
     {
         if let Some(deadline) = deadline.filter(|_| self.has_sent()) {
             self.give_back(shared);
-            let gave_up = self.gave_up(GaveUpReason::Deadline { deadline });
+            let gave_up = self.gave_up(shared, GaveUpReason::Deadline { deadline }, now);
             return (Error::service(gave_up), true);
         }
         let max_wait = deadline.or(shared.settings.attempt_timeout);
@@ -67,12 +68,17 @@ impl<Request: RetryRequest> Call<Request> {
     }
 
     /// No attempt could begin any more. Where none was sent, that is a refusal of ours.
-    pub(super) fn too_late<C, B>(&mut self, shared: &Shared<C, B>, reason: GaveUpReason) -> Error {
+    pub(super) fn too_late<C, B>(
+        &mut self,
+        shared: &Shared<C, B>,
+        reason: GaveUpReason,
+        now: Instant,
+    ) -> Error {
         let is_first = !self.has_sent() && self.last.error.is_none();
         if let Some(max_wait) = shared.settings.rules.deadline.filter(|_| is_first) {
             let refused = Refused::new("retry", RefusedReason::WaitTooLong { max_wait });
             self.last.error = Some(refused.into());
         }
-        Error::service(self.gave_up(reason))
+        Error::service(self.gave_up(shared, reason, now))
     }
 }

@@ -50,6 +50,7 @@ async fn events_to_which_nobody_listens_allocate_nothing() {
         events.on_change(at, &change);
         events.on_wait(at, 1.s());
         events.on_retry(at, 2, 1.s());
+        events.on_gave_up(at, "budget", 2);
     };
     assert_eq!(measure(say).count_total, 0);
     let (_heard, _listening) = Heard::listen();

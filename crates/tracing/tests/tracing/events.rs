@@ -145,6 +145,7 @@ async fn a_retry_is_a_word_at_debug_and_a_failure_one_at_trace() {
     sample.outcome = Outcome::Overload(Cause::Throttled);
     events.on_sample(started, &sample);
     events.on_retry(started, 2, 100.ms());
+    events.on_gave_up(started, "budget", 2);
     let events = heard.events();
     let lines: Vec<_> = events
         .iter()
@@ -153,7 +154,12 @@ async fn a_retry_is_a_word_at_debug_and_a_failure_one_at_trace() {
     let failed = "in_flight=2 latency_ms=20.0 message=no success outcome=Overload(Throttled) \
                   stack=users";
     let again = "after_ms=100.0 attempt=2 message=tries again stack=users";
-    let expected = [(Level::TRACE, failed), (Level::DEBUG, again)];
+    let gave_up = "message=gave up reason=budget sent=2 stack=users";
+    let expected = [
+        (Level::TRACE, failed),
+        (Level::DEBUG, again),
+        (Level::DEBUG, gave_up),
+    ];
     assert_eq!(
         lines,
         expected.map(|(level, words)| (level, words.to_owned()))

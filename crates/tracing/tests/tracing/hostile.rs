@@ -54,6 +54,7 @@ async fn say(words: &'static str, reason: &'static str) -> Vec<String> {
     events.on_change(at, &Change { from, to, reason });
     events.on_wait(at, 1.s());
     events.on_retry(at, 2, 1.s());
+    events.on_gave_up(at, "budget", 2);
     let refused = Refused::new("gate", RefusedReason::Closed).key(words.into());
     events.on_refused(at, &refused, 1.s());
     Events::new(words).on_refused(at, &refused, 1.s());

@@ -228,6 +228,29 @@ async fn a_call_that_a_retry_gave_up_says_why_and_how_often_it_was_sent_again() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_response_that_a_retry_gave_up_on_events_know_why_it_is_the_last() {
+    let (heard, _listening) = Heard::listen();
+    let retry = || RetryLayer::exponential(100.ms()..1.s()).attempts(2);
+    let observed = retry().observe(Events::new("users").observer());
+    let stack = ServiceBuilder::new()
+        .layer(SpanLayer::new())
+        .layer(observed);
+    let stack = stack.service(answers(&[503, 503, 503, 200]));
+    assert_eq!(stack.clone().oneshot(get()).await.unwrap().status(), 503);
+    assert_eq!(stack.oneshot(get()).await.unwrap().status(), 200);
+    let events = heard.events();
+    let [_, gave_up, _] = &events[..] else {
+        panic!("{events:?}");
+    };
+    let words = "message=gave up reason=attempts sent=2 stack=users";
+    assert_eq!((gave_up.words(), gave_up.within), (words.to_owned(), true));
+    let spans = heard.spans();
+    let why = spans.iter().map(|span| span.get("tidegate.gave_up"));
+    // The second call gave nothing up: it was answered.
+    assert_eq!(why.collect::<Vec<_>>(), ["attempts", ""]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_that_its_caller_gave_up_while_it_waited_says_for_how_long() {
     let (heard, _listening) = Heard::listen();
     let gate = GateLayer::new(1).hold_head();
