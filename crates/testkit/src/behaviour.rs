@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::header::RETRY_AFTER;
 use http::request::Parts;
 
-use crate::meter::Meters;
+use crate::meters::Meters;
 use crate::openai;
 use crate::{Act, Request, Response, ServiceTime};
 

@@ -6,11 +6,13 @@ use http::request::Parts;
 
 use crate::background::Background;
 use crate::behaviour::{Behaviour, Dialect};
+use crate::bucket::Bucket;
 use crate::ledger::Ledger;
-use crate::meter::{Bucket, Meters, Window};
+use crate::meters::Meters;
 use crate::model::Model;
 use crate::shared::Shared;
 use crate::station::Station;
+use crate::window::Window;
 use crate::{Act, Fault, Response, ServiceTime};
 
 /// A request as a worker reads it, body included.

@@ -6,7 +6,7 @@ use rand::rngs::Xoshiro256PlusPlus;
 
 use crate::background::Background;
 use crate::ledger::{Departure, Ledger};
-use crate::meter::Meters;
+use crate::meters::Meters;
 use crate::station::{Admission, Station};
 use crate::{Fault, ServiceTime};
 
@@ -116,7 +116,7 @@ impl<W> Model<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meter::Bucket;
+    use crate::bucket::Bucket;
 
     const AT: Duration = Duration::from_secs(1);
 

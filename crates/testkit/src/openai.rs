@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::Response;
-use crate::meter::Level;
+use crate::bucket::Level;
 
 /// Limit, what remains, and when all of it is there again, of the requests and of the tokens.
 pub(crate) fn with_levels(mut response: Response, levels: [Option<Level>; 2]) -> Response {
