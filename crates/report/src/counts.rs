@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use tidegate_core::{Cause, Outcome, RefusedReason, Sample, Setting, Snapshot};
 
-use crate::moves::{NO_LIMIT, whole};
+use crate::limit::{NO_LIMIT, whole};
 use crate::refusals::Refusals;
 
 /// The numbers of a stretch of time. All of them saturate.

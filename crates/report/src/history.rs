@@ -2,10 +2,12 @@ use std::time::{Duration, Instant};
 
 use tidegate_core::{Change, Reason, RefusedReason, Sample, Setting, Snapshot};
 
+use crate::a_move::Move;
 use crate::counts::State;
 use crate::gave_up::GaveUps;
 use crate::intervals::Intervals;
-use crate::moves::{Move, Moves, whole};
+use crate::limit::whole;
+use crate::moves::Moves;
 use crate::paces::Paces;
 use crate::span::Span;
 
@@ -251,7 +253,7 @@ fn seen(snapshot: &Snapshot) -> Setting {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::moves::Event;
+    use crate::a_move::Event;
     use tidegate_core::{Outcome, Pace, per_second};
 
     #[expect(clippy::disallowed_methods, reason = "an origin, to add to")]

@@ -40,11 +40,13 @@
 //! With a layer, [`Report::attach`] does the hearing: `let report = Report::attach(&handle);`. Without
 //! a report a layer does nothing for one.
 
+mod a_move;
 mod counts;
 mod gave_up;
 mod history;
 mod interval;
 mod intervals;
+mod limit;
 mod moves;
 mod paces;
 mod page;

@@ -2,7 +2,7 @@
 
 use tidegate_core::{Change, Reason};
 
-use crate::moves::Move;
+use crate::a_move::Move;
 
 /// Those of the same kind in a row, at most `longest`, as one.
 pub(crate) fn runs<'a>(moves: impl IntoIterator<Item = &'a Move>, longest: u32) -> Vec<Move> {

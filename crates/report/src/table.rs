@@ -1,9 +1,9 @@
 use std::fmt::Write;
 use std::time::Duration;
 
+use crate::a_move::Move;
 use crate::counts::Counts;
 use crate::history::History;
-use crate::moves::Move;
 use crate::runs::{net, runs, without_probes};
 use crate::span::Span;
 use crate::{time, words};

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use crate::a_move::{Event, Move};
 use crate::counts::Counts;
 use crate::gave_up::GaveUps;
 use crate::history::History;
-use crate::moves::{Event, Move, NO_LIMIT, whole};
+use crate::limit::{NO_LIMIT, whole};
 use crate::{text, time};
 
 /// A reason of a law's own is not longer than this.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tidegate_core::Cause;
 
+use crate::a_move::Move;
 use crate::history::History;
-use crate::moves::Move;
 use crate::picture::{self, Drawing, Shape};
 use crate::runs::runs;
 use crate::span::Span;

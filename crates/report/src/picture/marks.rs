@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use plotters::style::RGBColor;
 
+use crate::a_move::Move;
 use crate::history::History;
-use crate::moves::Move;
 use crate::picture::colors;
 use crate::runs::{net, without_probes};
 

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use crate::counts::Counts;
-use crate::moves::{NO_LIMIT, whole};
+use crate::limit::{NO_LIMIT, whole};
 use crate::picture::colors;
 use crate::picture::curve::{Curve, Form, LINE};
 use crate::refusals::Refusals;
