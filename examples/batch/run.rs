@@ -32,7 +32,7 @@ pub(crate) async fn run(
         .again(stack.retries, Request::try_clone)
         .progress(shown);
     if let Some(steer) = stack.steer {
-        batch = batch.steer_shared(steer);
+        batch = batch.steer(steer);
     }
     let mut results = batch.each(|_, answer| read(answer));
     let mut tally = Tally::new();

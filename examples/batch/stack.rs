@@ -67,8 +67,8 @@ impl Stack {
     /// Hears all of it from now on.
     pub(crate) fn report(&self) -> Report {
         let heard = self.heard.as_ref();
-        let attached = self.steer.as_ref().or(heard).map(Arc::clone);
-        let report = attached.map_or_else(Report::new, Report::attach_shared);
+        let attached = self.steer.as_ref().or(heard);
+        let report = attached.map_or_else(Report::new, Report::attach);
         if let (Some(_), Some(heard)) = (&self.steer, heard) {
             heard.observe(Arc::new(report.clone()));
         }

@@ -42,7 +42,7 @@ impl Run {
             Law::Governor => Arc::new(governor.handle()),
             Law::Prober => Arc::new(prober.handle()),
         };
-        let report = Report::attach_shared(Arc::clone(&steer));
+        let report = Report::attach(&steer);
         let steer = &*steer;
         let figures = match self.client {
             WireClient::Reqwest => {

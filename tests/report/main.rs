@@ -173,7 +173,7 @@ async fn who_is_refused_counts_by_why_whether_a_law_is_there_or_not() {
         Arc::new(prober.handle()),
     ];
     prober.handle().set_max_queue(1);
-    let reports = doors.map(Report::attach_shared);
+    let reports = doors.each_ref().map(Report::attach);
     let _ = join_all((0..4).map(|_| gate.layer(service(16)).oneshot(Request::new(())))).await;
     let _ = join_all((0..4).map(|_| rate.layer(service(16)).oneshot(Request::new(())))).await;
     let _ = join_all((0..4).map(|_| prober.layer(service(16)).oneshot(Request::new(())))).await;
@@ -211,7 +211,7 @@ async fn a_handle_of_any_kind_can_be_reported_on() {
         Arc::new(ProberLayer::new(HttpClassifier::default()).handle()),
     ];
     for handle in handles {
-        let report = Report::attach_shared(handle);
+        let report = Report::attach(&handle);
         report.look(now().into_std());
         assert!(report.table().contains("no answer was heard of in 0 ms"));
     }

@@ -74,14 +74,8 @@ impl<S, Src: Stream> Batch<S, Src> {
     /// with the next end of a try, or within 100 ms. When the layer is closed or drained, the run
     /// [stops](crate::Stopped::Closed).
     #[must_use]
-    pub fn steer(self, handle: impl Steer + 'static) -> Self {
-        self.steer_shared(Arc::new(handle))
-    }
-
-    /// As [`steer`](Self::steer), with a handle that is shared.
-    #[must_use]
-    pub fn steer_shared(mut self, handle: Arc<dyn Steer>) -> Self {
-        self.settings.window.steer = Some(handle);
+    pub fn steer(mut self, handle: impl Steer + 'static) -> Self {
+        self.settings.window.steer = Some(Arc::new(handle));
         self
     }
 

@@ -34,6 +34,6 @@ impl Window {
     }
 
     pub(crate) fn snapshot(&self) -> Option<Snapshot> {
-        self.steer.as_ref().map(|steer| steer.snapshot())
+        self.steer.as_ref().map(Steer::snapshot)
     }
 }

@@ -43,6 +43,41 @@ pub trait Steer: Debug + Send + Sync {
     }
 }
 
+/// Whatever has a `Steer` in it, such as the handle of a layer or an `Arc<dyn Steer>`, is one.
+impl<T: AsRef<dyn Steer> + Debug + Send + Sync> Steer for T {
+    fn snapshot(&self) -> Snapshot {
+        self.as_ref().snapshot()
+    }
+
+    fn downgrade(&self) -> WeakSteer {
+        self.as_ref().downgrade()
+    }
+
+    fn set_limit(&self, limit: usize) {
+        self.as_ref().set_limit(limit);
+    }
+
+    fn set_pace(&self, pace: Option<Pace>) {
+        self.as_ref().set_pace(pace);
+    }
+
+    fn pause_until(&self, until: Instant) {
+        self.as_ref().pause_until(until);
+    }
+
+    fn freeze(&self) {
+        self.as_ref().freeze();
+    }
+
+    fn resume(&self) {
+        self.as_ref().resume();
+    }
+
+    fn observe(&self, observer: Arc<dyn Observer>) {
+        self.as_ref().observe(observer);
+    }
+}
+
 /// How a door stands at one moment. The numbers are read one by one: under load they may be of
 /// neighbouring moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,6 +131,7 @@ impl Snapshot {
             closed: false,
         }
     }
+
     /// What would be lost if a new one took its place at `now`.
     ///
     /// Whether somebody has moved its limit or its pace by hand does not show in it.

@@ -1,9 +1,8 @@
 use std::ops::Deref;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tidegate_admission::{Acquire, Door, Permit};
-use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer, WeakSteer};
+use tidegate_core::{Refused, Steer};
 
 /// Watches and moves a gate while it runs, and lets through what is not a [`Service`].
 ///
@@ -78,28 +77,9 @@ impl Deref for GateHandle {
     }
 }
 
-impl Steer for GateHandle {
-    fn snapshot(&self) -> Snapshot {
-        self.0.snapshot()
-    }
-
-    fn downgrade(&self) -> WeakSteer {
-        self.0.downgrade()
-    }
-
-    fn set_limit(&self, limit: usize) {
-        self.0.set_limit(limit);
-    }
-
-    fn set_pace(&self, pace: Option<Pace>) {
-        self.0.set_pace(pace);
-    }
-
-    fn pause_until(&self, until: Instant) {
-        self.0.pause_until(until);
-    }
-
-    fn observe(&self, observer: Arc<dyn Observer>) {
-        self.0.observe(observer);
+/// So it is a [`Steer`].
+impl AsRef<dyn Steer> for GateHandle {
+    fn as_ref(&self) -> &(dyn Steer + 'static) {
+        &self.0
     }
 }

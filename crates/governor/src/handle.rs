@@ -1,9 +1,7 @@
 use std::ops::Deref;
-use std::sync::Arc;
-use std::time::Instant;
 
 use tidegate_control::{Invalid, Pid, PidSettings};
-use tidegate_core::{Observer, Pace, Snapshot, Steer, WeakSteer};
+use tidegate_core::Steer;
 use tidegate_feedback::FeedbackHandle;
 
 /// Watches and moves a governor while it runs: bumpless, and in force when the method returns.
@@ -76,47 +74,22 @@ impl Deref for GovernorHandle {
     }
 }
 
-impl Steer for GovernorHandle {
-    fn snapshot(&self) -> Snapshot {
-        self.0.snapshot()
-    }
-
-    fn downgrade(&self) -> WeakSteer {
-        self.0.downgrade()
-    }
-
-    fn set_limit(&self, limit: usize) {
-        Steer::set_limit(&self.0, limit);
-    }
-
-    fn set_pace(&self, pace: Option<Pace>) {
-        Steer::set_pace(&self.0, pace);
-    }
-
-    fn pause_until(&self, until: Instant) {
-        Steer::pause_until(&self.0, until);
-    }
-
-    fn freeze(&self) {
-        self.0.freeze();
-    }
-
-    fn resume(&self) {
-        self.0.resume();
-    }
-
-    fn observe(&self, observer: Arc<dyn Observer>) {
-        self.0.observe(observer);
+/// So it is a [`Steer`].
+impl AsRef<dyn Steer> for GovernorHandle {
+    fn as_ref(&self) -> &(dyn Steer + 'static) {
+        &self.0
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::AtomicUsize;
     use std::sync::atomic::Ordering::Relaxed;
+    use std::time::Instant;
 
     use tidegate_classify::HttpClassifier;
-    use tidegate_core::Change;
+    use tidegate_core::{Change, Observer};
 
     use super::*;
     use crate::GovernorLayer;

@@ -1,9 +1,8 @@
 use std::ops::Deref;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tidegate_admission::{Charge, Costs, Door};
-use tidegate_core::{Observer, Pace, Refused, Snapshot, Steer, WeakSteer};
+use tidegate_core::{Refused, Steer};
 
 use crate::Acquire;
 
@@ -126,29 +125,9 @@ impl Deref for RateHandle {
     }
 }
 
-/// There is no limit, and none can be set.
-impl Steer for RateHandle {
-    fn snapshot(&self) -> Snapshot {
-        self.0.snapshot()
-    }
-
-    fn downgrade(&self) -> WeakSteer {
-        self.0.downgrade()
-    }
-
-    fn set_limit(&self, limit: usize) {
-        self.0.set_limit(limit);
-    }
-
-    fn set_pace(&self, pace: Option<Pace>) {
-        self.0.set_pace(pace);
-    }
-
-    fn pause_until(&self, until: Instant) {
-        self.0.pause_until(until);
-    }
-
-    fn observe(&self, observer: Arc<dyn Observer>) {
-        self.0.observe(observer);
+/// So it is a [`Steer`], where there is no limit and none can be set.
+impl AsRef<dyn Steer> for RateHandle {
+    fn as_ref(&self) -> &(dyn Steer + 'static) {
+        &self.0
     }
 }

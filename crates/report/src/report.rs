@@ -46,11 +46,7 @@ impl Report {
     /// had to wait and who was refused, and sees limit, pace, pause and how many are inside, but no
     /// answers: nobody tells it what they mean. While nothing is heard, [`look`](Self::look).
     pub fn attach(handle: &(impl Steer + Clone + 'static)) -> Self {
-        Self::attach_shared(Arc::new(handle.clone()))
-    }
-
-    /// As [`attach`](Self::attach), where there is no telling what kind of handle it is.
-    pub fn attach_shared(steer: Arc<dyn Steer>) -> Self {
+        let steer: Arc<dyn Steer> = Arc::new(handle.clone());
         let mut history = History::default();
         history.begin(&steer.snapshot());
         let recorder = Arc::new(Recorder::new(history, Some(Arc::downgrade(&steer))));
