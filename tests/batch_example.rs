@@ -1,10 +1,13 @@
 //! The example `batch` as a program: what it prints, and what it does with bad input.
 
+#[path = "support/program.rs"]
+mod program;
+
+use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::LazyLock;
-use std::{env, fs};
 
 use serde_json::{Map, Value};
 use tidegate_testkit::{Response, Upstream};
@@ -22,25 +25,8 @@ const KEYS: [&str; 10] = [
     "succeeded",
 ];
 
-/// `cargo test` builds it beside the tests; where only this test was asked for, it is built here.
-static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
-    let test = env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    let name = format!("batch{}", env::consts::EXE_SUFFIX);
-    let program = folder.join("examples").join(name);
-    if !program.exists() {
-        let profile = folder.file_name().filter(|name| *name != "debug");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--example", "batch", "--profile"])
-            .arg(profile.unwrap_or("dev".as_ref()))
-            .arg("--target-dir")
-            .arg(folder.parent().unwrap())
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status();
-        assert!(built.unwrap().success() && program.exists());
-    }
-    program
-});
+static PROGRAM: LazyLock<PathBuf> =
+    LazyLock::new(|| program::program("batch").get_program().into());
 
 fn batch(arguments: &[&str]) -> Output {
     Command::new(&*PROGRAM).args(arguments).output().unwrap()

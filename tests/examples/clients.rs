@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::program::output;
+use crate::output;
 
 #[test]
 fn reqwest_client_gets_all_pages_and_none_of_them_twice() {

@@ -18,7 +18,7 @@ use tidegate::{IntoQuota, Pace, Profile, RateLayer, RetryLayer, Units, per};
 use tower::Layer;
 use usage::Usage;
 
-use crate::program::output;
+use crate::output;
 
 const PROMPTS: u32 = 500;
 

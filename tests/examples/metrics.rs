@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use crate::dashboard::{Dashboard, Query};
 use crate::exposition::Exposition;
-use crate::program::output;
+use crate::output;
 use crate::service::Service;
 
 /// What the example shows once its run is over.

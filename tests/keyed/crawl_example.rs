@@ -6,11 +6,10 @@ mod capacity;
 mod crawl;
 #[path = "../../examples/crawl/page.rs"]
 mod page;
+#[path = "../support/program.rs"]
+mod program;
 
 use std::collections::BTreeMap;
-use std::env;
-use std::path::Path;
-use std::process::Command;
 
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -20,24 +19,9 @@ use tidegate_testkit::{Exponential, Upstream};
 
 use capacity::Capacity;
 
-/// `cargo test` builds it beside the tests; where only this test was asked for, it is built here.
-fn program(arguments: &[&str]) -> Value {
-    let test = env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap();
-    let name = format!("crawl{}", env::consts::EXE_SUFFIX);
-    let program = folder.join("examples").join(name);
-    if !program.exists() {
-        let profile = folder.file_name().filter(|name| *name != "debug");
-        let built = Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--example", "crawl", "--profile"])
-            .arg(profile.unwrap_or("dev".as_ref()))
-            .arg("--target-dir")
-            .arg(folder.parent().unwrap())
-            .current_dir(env!("CARGO_MANIFEST_DIR"))
-            .status();
-        assert!(built.unwrap().success() && program.exists());
-    }
-    let output = Command::new(program).args(arguments).output().unwrap();
+/// What it sums up.
+fn summary(arguments: &[&str]) -> Value {
+    let output = program::program("crawl").args(arguments).output().unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{stderr}");
     serde_json::from_slice(&output.stdout).unwrap()
@@ -45,7 +29,7 @@ fn program(arguments: &[&str]) -> Value {
 
 #[test]
 fn a_crawl_finds_every_page_and_no_host_is_asked_sooner_than_it_allows_redirects_included() {
-    let summary = program(&["--hosts=8", "--pages=12", "--slowest=8", "--json"]);
+    let summary = summary(&["--hosts=8", "--pages=12", "--slowest=8", "--json"]);
     let rows = summary["hosts"].as_array().unwrap();
     assert_eq!(rows.len(), 8);
     let seconds = |value: &Value, field: &str| value[field].as_f64().unwrap();

@@ -1,4 +1,4 @@
-//! Examples as programs.
+//! An example as a program.
 
 use std::env;
 use std::path::Path;
@@ -22,12 +22,4 @@ pub(crate) fn program(example: &str) -> Command {
         assert!(built.unwrap().success() && program.exists());
     }
     Command::new(program)
-}
-
-/// What it prints, when it has ended well.
-pub(crate) fn output(example: &str, arguments: &[&str]) -> String {
-    let output = program(example).args(arguments).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
-    String::from_utf8(output.stdout).unwrap()
 }
