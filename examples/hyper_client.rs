@@ -27,7 +27,11 @@ async fn main() -> Result<(), BoxError> {
     let gate = GateLayer::new(10).pace(per_second(50.0).burst(10));
     let handle = gate.handle();
     let stack = ServiceBuilder::new()
-        .layer(RetryLayer::exponential(10.ms()..1.s()).deadline(30.s()))
+        .layer(
+            RetryLayer::exponential(10.ms()..1.s())
+                .attempts(8)
+                .deadline(30.s()),
+        )
         .layer(gate)
         .layer(TimeoutLayer::new(5.s()))
         .service(Client::builder(TokioExecutor::new()).build_http::<Full<Bytes>>());
