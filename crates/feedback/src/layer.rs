@@ -14,7 +14,7 @@ use crate::{Feedback, FeedbackHandle};
 /// Lets a law move a door from what the responses say. Place it right below the gate of that door.
 ///
 /// There is one law for each `new`: clones of the layer and all services that it makes share it, and
-/// the settings below are those of the loop.
+/// the settings below are those of the loop. See the [crate](crate) for an example.
 pub struct FeedbackLayer<C, L, W = HoldBody> {
     shared: Arc<Shared<C, L>>,
     watch: W,

@@ -11,7 +11,8 @@ use crate::{Gate, GateHandle, Hinted, HoldBody, HoldBodyMax, HoldHead};
 /// Limits how many requests are in flight.
 ///
 /// There is one gate for each `new`: clones of the layer and all services that it makes share it,
-/// and the settings below are those of the gate.
+/// and the settings below are those of the gate. See the [crate](crate) for an example, and for when a request
+/// is over.
 #[derive(Clone, Debug)]
 pub struct GateLayer<H = HoldBody> {
     door: Door,

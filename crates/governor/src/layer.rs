@@ -14,7 +14,7 @@ pub type Governor<S, C, H = HoldBody> = Gate<S, Observed<C, Pid, H>>;
 /// Holds the share of failed requests at a setpoint by moving how many are in flight.
 ///
 /// There is one governor for each `new`: clones of the layer and all services that it makes share it,
-/// and the settings below are its settings.
+/// and the settings below are its settings. See the [crate](crate) for an example, and for where it stands.
 #[derive(Clone, Debug)]
 pub struct GovernorLayer<C, H = HoldBody>(AdaptiveLayer<C, Pid, H>);
 

@@ -12,7 +12,8 @@ use crate::Peek;
 /// How long a response is held back by default.
 const WITHIN: Duration = Duration::from_millis(100);
 
-/// Holds back some responses until their first bytes are there, for a classifier to see.
+/// Holds back some responses until their first bytes are there, for a classifier to see. See the
+/// [crate](crate) for an example.
 #[derive(Clone, Debug)]
 pub struct PeekLayer {
     rules: Arc<Rules>,

@@ -14,7 +14,7 @@ pub type Prober<S, C, H = HoldBody> = Gate<S, Observed<C, Law, H>>;
 /// Finds how many requests may be in flight, from nothing.
 ///
 /// There is one prober for each `new`: clones of the layer and all services that it makes share it,
-/// and the settings below are its settings.
+/// and the settings below are its settings. See the [crate](crate) for an example, and for where it stands.
 #[derive(Clone, Debug)]
 pub struct ProberLayer<C, H = HoldBody>(AdaptiveLayer<C, Law, H>);
 

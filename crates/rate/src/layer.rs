@@ -12,7 +12,7 @@ use crate::{And, FromBody, FromHead, Hinted, IntoQuota, Quota, Rate, RateHandle}
 /// Limits how many requests start per second, minute or hour.
 ///
 /// There is one bucket for each layer that is made: clones of the layer and all services that it
-/// makes share it, and the settings below are those of the bucket.
+/// makes share it, and the settings below are those of the bucket. See the [crate](crate) for examples.
 ///
 /// A bucket of `burst` tokens gains `rate` of them a second, and a request takes as many as it costs
 /// when it is sent. So in every window of length `W` the requests that are sent cost at most
