@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use futures_util::future::join_all;
 use http::Response;
-use tidegate::{ConfigError, GateLayer, KeyedLayer, Settings, Units, per_second};
+use tidegate::{ConfigError, GateLayer, KeyedHandle, KeyedLayer, Settings, Units, per_second};
 use tidegate_testkit::most_in;
 use tokio::time::sleep;
 use tower::{Layer, ServiceExt, service_fn};
@@ -29,8 +29,8 @@ impl File {
         fs::write(&self.0, text).unwrap();
     }
 
-    fn read(&self) -> Result<Settings, ConfigError> {
-        Settings::read(&self.0)
+    fn read<L>(&self, handle: &KeyedHandle<L>) -> Result<Settings, ConfigError> {
+        handle.read_settings(&self.0)
     }
 }
 
@@ -50,7 +50,7 @@ async fn a_file_that_is_read_again_under_load_refuses_nobody_and_lets_no_burst_t
     );
     let keyed = KeyedLayer::per_host(|_| GateLayer::new(1).pace(per_second(100.0)).hold_head());
     let handle = keyed.handle();
-    handle.load(file.read().unwrap());
+    handle.load(file.read(&handle).unwrap());
     let stack = keyed.layer(service_fn(async |_: http::Request<()>| {
         let at = now();
         sleep(100.ms()).await;
@@ -64,10 +64,10 @@ async fn a_file_that_is_read_again_under_load_refuses_nobody_and_lets_no_burst_t
     let reload = async {
         sleep(10_050.ms()).await;
         file.write("default = { limit = 8, per_second = 10, burst = 2 }\n[keys.'slow.example']\nper_second = 4\n");
-        handle.load(file.read().unwrap());
+        handle.load(file.read(&handle).unwrap());
         // And once more, with what makes no sense: what is in force stays.
         file.write("[keys.'slow.example']\nper_second = -4\n");
-        let error = file.read().unwrap_err();
+        let error = file.read(&handle).unwrap_err();
         assert_eq!(
             (error.line, error.key.as_deref()),
             (Some(2), Some("slow.example"))
@@ -103,7 +103,7 @@ async fn a_key_that_is_written_as_a_url_is_that_of_its_host() {
     let text = "[keys.'https://User@API.example:443/v1/?page=2']\nlimit = 2\n";
     let keyed = KeyedLayer::per_host(|_| GateLayer::new(1).hold_head());
     let handle = keyed.handle();
-    handle.load(Settings::parse("limits.toml", text).unwrap());
+    handle.load(handle.parse_settings("limits.toml", text).unwrap());
     assert_eq!(handle.key("api.example").limit(), 2);
     handle.set(
         "http://other.example/",

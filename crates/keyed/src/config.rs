@@ -1,6 +1,7 @@
 //! Settings from a file.
 
-use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,13 +9,13 @@ use std::{fmt, fs, io};
 
 use serde::Deserialize;
 use tidegate_core::Pace;
+use tidegate_core::text::name;
 use toml::Spanned;
 use toml::de::DeTable;
 
-use crate::{KeySettings, Settings};
+use crate::{KeySettings, KeyedHandle, Settings};
 
 /// A file of settings that cannot be read, or says what makes no sense.
-#[derive(Debug)]
 pub struct ConfigError {
     /// The file.
     pub file: PathBuf,
@@ -37,7 +38,7 @@ struct File {
     #[serde(default)]
     default: Section,
     #[serde(default)]
-    keys: BTreeMap<String, Section>,
+    keys: BTreeMap<Spanned<String>, Section>,
 }
 
 #[derive(Deserialize, Default)]
@@ -53,8 +54,8 @@ struct Section {
 /// What is wrong, and where in the text.
 struct Invalid(Range<usize>, String);
 
-impl Settings {
-    /// The settings of a TOML file.
+impl<L> KeyedHandle<L> {
+    /// The settings of a TOML file, to be [loaded](Self::load).
     ///
     /// ```toml
     /// [default]
@@ -68,10 +69,10 @@ impl Settings {
     ///
     /// # Errors
     ///
-    /// If it cannot be read, is no TOML, names what there is not, or sets a number out of its range: a
-    /// limit or a burst of 0, a pace that is not finite or not above 0, two paces at once, a burst
-    /// without a pace beside it. The error names file, line and key.
-    pub fn read(file: impl AsRef<Path>) -> Result<Self, ConfigError> {
+    /// If it cannot be read, is no TOML, names what there is not, names one key in two spellings, or sets
+    /// a number out of its range: a limit or a burst of 0, a pace that is not finite or not above 0, two
+    /// paces at once, a burst without a pace beside it. The error names file, line and key.
+    pub fn read_settings(&self, file: impl AsRef<Path>) -> Result<Settings, ConfigError> {
         let file = file.as_ref();
         let text = fs::read_to_string(file).map_err(|error| ConfigError {
             file: file.to_owned(),
@@ -79,33 +80,58 @@ impl Settings {
             key: None,
             why: Why::Unreadable(error),
         })?;
-        Self::parse(file, &text)
+        self.parse_settings(file, &text)
     }
 
     /// The settings of the text of a file.
     ///
     /// # Errors
     ///
-    /// As [`read`](Self::read).
-    pub fn parse(file: impl AsRef<Path>, text: &str) -> Result<Self, ConfigError> {
-        let parsed = || {
-            let whole = 0..text.len();
-            let parsed: File = toml::from_str(text).map_err(|error| {
-                Invalid(error.span().unwrap_or(whole), error.message().to_owned())
-            })?;
-            let mut settings = Self::new().for_all(parsed.default.check()?);
-            for (key, section) in parsed.keys {
-                settings = settings.key(key, section.check()?);
-            }
-            Ok(settings)
-        };
-        parsed().map_err(|Invalid(span, what)| ConfigError {
+    /// As [`read_settings`](Self::read_settings).
+    pub fn parse_settings(
+        &self,
+        file: impl AsRef<Path>,
+        text: &str,
+    ) -> Result<Settings, ConfigError> {
+        parse(text, |key| self.normal(key)).map_err(|Invalid(span, what)| ConfigError {
             file: file.as_ref().to_owned(),
-            line: Some(1 + text[..span.start].matches('\n').count()),
+            line: Some(line(text, span.start)),
             key: key_at(text, span.start),
             why: Why::Invalid(what),
         })
     }
+}
+
+fn parse(text: &str, normal: impl Fn(&str) -> String) -> Result<Settings, Invalid> {
+    let whole = 0..text.len();
+    let parsed: File = toml::from_str(text)
+        .map_err(|error| Invalid(error.span().unwrap_or(whole), error.message().to_owned()))?;
+    let mut settings = Settings::new().for_all(parsed.default.check()?);
+    let mut keys: Vec<_> = parsed.keys.into_iter().collect();
+    keys.sort_by_key(|(key, _)| key.span().start);
+    let mut known: HashMap<String, Spanned<String>> = HashMap::new();
+    for (key, section) in keys {
+        let own = section.check()?;
+        settings = settings.key(key.get_ref(), own);
+        match known.entry(normal(key.get_ref())) {
+            Entry::Vacant(new) => drop(new.insert(key)),
+            Entry::Occupied(other) => return Err(twice(text, other.get(), &key)),
+        }
+    }
+    Ok(settings)
+}
+
+/// One key in two spellings, of which only one would count.
+fn twice(text: &str, first: &Spanned<String>, second: &Spanned<String>) -> Invalid {
+    let line = line(text, first.span().start);
+    let first = name(first.get_ref());
+    let what = format!("is the same key as {first:?} in line {line}");
+    Invalid(second.span(), what)
+}
+
+/// From 1 on.
+fn line(text: &str, at: usize) -> usize {
+    1 + text[..at].matches('\n').count()
 }
 
 impl Section {
@@ -181,12 +207,23 @@ impl fmt::Display for ConfigError {
             write!(f, ":{line}")?;
         }
         if let Some(key) = &self.key {
-            write!(f, ": keys.{key:?}")?;
+            write!(f, ": keys.{:?}", name(key))?;
         }
         match &self.why {
             Why::Unreadable(error) => write!(f, ": {error}"),
             Why::Invalid(what) => write!(f, ": {what}"),
         }
+    }
+}
+
+impl fmt::Debug for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConfigError")
+            .field("file", &self.file)
+            .field("line", &self.line)
+            .field("key", &self.key.as_deref().map(name))
+            .field("why", &self.why)
+            .finish()
     }
 }
 
@@ -204,9 +241,11 @@ mod tests {
     use tidegate_core::{per_minute, per_second};
 
     use super::*;
+    use crate::KeyedLayer;
 
     fn parse(text: &str) -> Result<Settings, ConfigError> {
-        Settings::parse("limits.toml", text)
+        let handle = KeyedLayer::per_host(|_| ()).handle();
+        handle.parse_settings("limits.toml", text)
     }
 
     #[test]
@@ -268,11 +307,62 @@ mod tests {
             assert_eq!(error.key, None);
             assert!(error.to_string().starts_with(said), "{error}");
         }
-        let error = Settings::read("no/such/file.toml").unwrap_err();
+        let handle = KeyedLayer::per_host(|_| ()).handle();
+        let error = handle.read_settings("no/such/file.toml").unwrap_err();
         assert!(
             error.to_string().starts_with("no/such/file.toml: "),
             "{error}"
         );
         assert_eq!(error.line, None);
+    }
+
+    #[test]
+    fn two_spellings_of_one_host_are_refused_with_both_and_their_lines() {
+        for (first, second) in [
+            ("slow.example", "SLOW.Example"),
+            ("Slow.Example", "slow.example."),
+            ("https://slow.example/v1", "slow.example:"),
+            ("[::1]", "0::1"),
+        ] {
+            let text = format!(
+                "[keys]\n\"a.example\" = {{ limit = 1 }}\n\"{first}\" = {{ limit = 1 }}\n\n\"{second}\" = {{ limit = 1 }}\n"
+            );
+            let error = parse(&text).unwrap_err();
+            let said =
+                format!("limits.toml:5: keys.{second:?}: is the same key as {first:?} in line 3");
+            assert_eq!(error.to_string(), said);
+            assert_eq!((error.line, error.key.as_deref()), (Some(5), Some(second)));
+        }
+    }
+
+    #[test]
+    fn what_is_written_in_two_ways_is_two_keys_where_keys_are_no_hosts() {
+        let text = "[keys.Ann]\nlimit = 1\n[keys.ann]\nlimit = 2\n[keys.'h/a']\n[keys.'h/b']\n";
+        let tenant = |request: &String| request.clone();
+        let handle = KeyedLayer::new(tenant, |_| ()).handle();
+        let settings = handle.parse_settings("limits.toml", text).unwrap();
+        let limits = ["Ann", "ann"].map(|key| settings.of(key).limit);
+        assert_eq!(limits, [Some(1), Some(2)]);
+        let said = parse(text).unwrap_err().to_string();
+        assert_eq!(
+            said,
+            "limits.toml:3: keys.\"ann\": is the same key as \"Ann\" in line 1"
+        );
+    }
+
+    #[test]
+    fn an_error_tells_no_password_of_a_key() {
+        let long = "x".repeat(1_000_000);
+        for (key, said) in [
+            ("https://me:secret@a.example/?secret", "https://a.example/"),
+            (&*long, &*format!("{}…", &long[..99])),
+        ] {
+            let error = parse(&format!("[keys.\"{key}\"]\nlimit = 0")).unwrap_err();
+            let said = format!("limits.toml:2: keys.{said:?}: a limit is at least 1");
+            assert_eq!(error.to_string(), said);
+            assert_eq!(error.key.as_deref(), Some(key));
+            let debug = format!("{error:?}");
+            assert!(debug.len() < 500 && !debug.contains("secret"), "{debug}");
+        }
     }
 }

@@ -19,6 +19,12 @@ impl<L> KeyedHandle<L> {
         Self { table }
     }
 
+    /// A key as a request has it.
+    #[cfg(feature = "serde")]
+    pub(crate) fn normal(&self, key: &str) -> String {
+        self.table.normal(key)
+    }
+
     /// How many keys are kept.
     pub fn len(&self) -> usize {
         self.table.len()
@@ -72,7 +78,8 @@ impl<L: Keyable<Handle: Steer>> KeyedHandle<L> {
     /// Other settings, in force for all keys when this returns, also for those who wait.
     ///
     /// What they set as before stays where it is, since a law may have moved it; what they no longer
-    /// set is again as a layer has it that is made now. Tokens and debts are kept.
+    /// set is again as a layer has it that is made now. Tokens and debts are kept. Of two spellings of one
+    /// key the last in the order of their bytes counts.
     pub fn load(&self, settings: Settings) {
         self.table.load(|_| settings);
     }
