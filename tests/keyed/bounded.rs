@@ -28,6 +28,23 @@ async fn keys_that_are_done_leave_as_a_few_others_go_on() {
     assert!(handle.len() <= 110, "{}", handle.len());
 }
 
+/// A look-up each 10 ms, to hosts that are known.
+#[tokio::test(start_paused = true)]
+async fn what_a_burst_of_keys_left_goes_in_a_quarter_as_many_calls() {
+    const KEYS: usize = 50_000;
+    let keyed = KeyedLayer::per_host(|_| strict(10, per_second(1.0)));
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    (0..KEYS).for_each(|host| send(&stack, &format!("host-{host}.example")).unwrap());
+    assert_eq!(handle.len(), KEYS);
+    let mut calls = 0;
+    while handle.len() > 110 {
+        advance(10.ms()).await;
+        send(&stack, &format!("active-{}.example", calls % 100)).unwrap();
+        calls += 1;
+    }
+    assert!(calls < KEYS / 4, "{calls}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_key_takes_is_bounded_and_given_back() {
     const KEYS: u32 = 5_000;
@@ -82,6 +99,29 @@ async fn where_all_keys_are_in_use_new_ones_share_one_gate_and_nothing_is_forgot
         send(&stack, host).unwrap();
     }
     assert_eq!((handle.len(), handle.overflowed()), (4, 3));
+}
+
+/// What a key took of the shared layer it does not owe in its own; and never has both again before its
+/// own is as one that is made now.
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_without_room_starts_at_most_twice_its_burst() {
+    let keyed = KeyedLayer::per_host(|_| strict(10, slow(3))).max_keys(1);
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    let most = |host: &str| {
+        let sent = (0..10).take_while(|_| send(&stack, host).is_ok()).count();
+        let refused = send(&stack, host).unwrap_err();
+        (sent, refused.key.unwrap().to_string())
+    };
+    send(&stack, "a").unwrap();
+    assert_eq!(most("b"), (3, "*".to_owned()));
+    // Whoever else has no room has what is left of the same.
+    assert_eq!(most("c"), (0, "*".to_owned()));
+    advance(1_000.s()).await;
+    assert_eq!(most("b"), (3, "b".to_owned()));
+    assert_eq!(most("a"), (1, "*".to_owned()));
+    advance(2_000.s()).await;
+    assert_eq!(most("b"), (2, "b".to_owned()));
+    assert_eq!((handle.len(), handle.overflowed()), (1, 10));
 }
 
 #[tokio::test(start_paused = true)]

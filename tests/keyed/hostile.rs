@@ -411,3 +411,43 @@ fn a_key_that_is_borrowed_from_the_request_allocates_nothing() {
     assert_eq!(counted.count_total, 0);
     assert!(handle.get("ann").is_some());
 }
+
+/// In any state that is shown, a key may be anything.
+#[test]
+fn what_is_shown_of_a_key_has_no_password_and_is_cut() {
+    let keyed = KeyedLayer::new(|request: &String| request.clone(), |_| free());
+    let handle = keyed.handle();
+    let mut stack = keyed.layer(service_fn(|_: String| ready(Ok::<_, Infallible>(()))));
+    let long = "x".repeat(1 << 20);
+    for (key, shown) in [
+        (
+            "https://me:secret@a.example/v1?secret",
+            "https://a.example/v1",
+        ),
+        ("a\nb", "a b"),
+        (&*long, &*format!("{}…", &long[..99])),
+    ] {
+        let whole = key.to_owned();
+        let gate = handle.key(key);
+        assert_eq!(gate.key(), key);
+        assert_eq!(
+            format!("{gate:?}"),
+            format!("KeyHandle {{ key: {shown:?}, .. }}")
+        );
+        let call = stack.call(whole);
+        assert_eq!(
+            format!("{call:?}"),
+            format!("ResponseFuture {{ key: {shown:?}, .. }}")
+        );
+        let settings = Settings::new().key(key, KeySettings::new().limit(1));
+        assert!(format!("{settings:?}").contains(&format!("({shown:?}, KeySettings")));
+        handle.load(settings);
+        for text in [
+            format!("{handle:?}"),
+            format!("{stack:?}"),
+            format!("{keyed:?}"),
+        ] {
+            assert!(text.len() < 500 && !text.contains("secret"), "{text}");
+        }
+    }
+}

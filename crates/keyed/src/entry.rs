@@ -1,8 +1,10 @@
 use std::fmt;
 
+use crate::key_text::KeyText;
+
 /// A key and the layer that is kept for it. While anybody but the table holds it, it stays there.
 pub(crate) struct Entry<L> {
-    pub(crate) key: Box<str>,
+    pub(crate) key: KeyText,
     pub(crate) layer: L,
 }
 

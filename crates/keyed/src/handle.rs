@@ -59,7 +59,7 @@ impl<L: Keyable> KeyedHandle<L> {
     /// What it moves lasts as long as the key is kept; [`load`](Self::load) lasts.
     pub fn for_each(&self, mut each: impl FnMut(&str, L::Handle)) {
         self.table
-            .for_each(|entry| each(&entry.key, entry.layer.handle()));
+            .for_each(|entry| each(entry.key.as_str(), entry.layer.handle()));
     }
 }
 

@@ -22,7 +22,7 @@ impl<L: Keyable> KeyHandle<L> {
 
     /// The key; `*` where there was no room for it.
     pub fn key(&self) -> &str {
-        &self.entry.key
+        self.entry.key.as_str()
     }
 }
 
@@ -37,7 +37,7 @@ impl<L: Keyable> Deref for KeyHandle<L> {
 impl<L: Keyable> fmt::Debug for KeyHandle<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyHandle")
-            .field("key", &self.key())
+            .field("key", &self.entry.key)
             .finish_non_exhaustive()
     }
 }

@@ -48,8 +48,13 @@ impl<K, L> KeyedLayer<K, L> {
     /// [fresh](tidegate_core::Freshness); or else the one that is idle for longest of those that have
     /// only learned something, before its idle time. If all of them are in use, the request goes
     /// through one layer that all such keys share, whose key is `*`. So no debt is forgotten and nothing
-    /// is refused; a key that finds room later begins with a layer of its own, and does not owe there
-    /// what it took of the shared one. One whose text is long counts as one more for each KiB of it.
+    /// is refused. One whose text is long counts as one more for each KiB of it.
+    ///
+    /// A key that finds room later begins with a layer of its own, and does not owe there what it took of
+    /// the shared one: in any time it may start what its own layer lets start, and beside that what the
+    /// shared one does. Where that is made as all others are, those are twice the burst, twice the pace
+    /// and twice the limit at most. All keys without room together get no more than one of them would; a
+    /// shared layer with a lower pace, made where `layer` is called with `*`, lowers both.
     #[must_use]
     pub fn max_keys(self, max_keys: usize) -> Self {
         self.table.set_max_keys(max_keys);

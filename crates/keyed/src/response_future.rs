@@ -62,7 +62,7 @@ where
                 return unsent::pending();
             };
             if let Err(error) = ready {
-                return Poll::Ready(Err(of_key(error, &this.entry.key)));
+                return Poll::Ready(Err(of_key(error, this.entry.key.as_str())));
             }
             let request = request.take().expect("not polled after it was ready");
             let response = service.call(request);
@@ -72,7 +72,7 @@ where
             unreachable!("it was called a moment ago");
         };
         let response = ready!(response.poll(context));
-        Poll::Ready(response.map_err(|error| of_key(error, &this.entry.key)))
+        Poll::Ready(response.map_err(|error| of_key(error, this.entry.key.as_str())))
     }
 }
 

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
+use std::fmt;
 
-use tidegate_core::Pace;
+use tidegate_core::{Pace, text};
 
 /// Limits and paces: for all keys, and for single ones.
 ///
@@ -17,7 +18,7 @@ use tidegate_core::Pace;
 /// assert_eq!(settings.of("slow.example").limit, Some(1));
 /// assert_eq!(settings.of("slow.example").pace, Some(per_second(1.0)));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Default, PartialEq)]
 pub struct Settings {
     default: KeySettings,
     keys: BTreeMap<String, KeySettings>,
@@ -97,5 +98,17 @@ impl KeySettings {
             pace: Some(pace),
             ..self
         }
+    }
+}
+
+/// Of a key what may be shown.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys = self.keys.iter();
+        let keys: Vec<_> = keys.map(|(key, own)| (text::name(key), own)).collect();
+        f.debug_struct("Settings")
+            .field("default", &self.default)
+            .field("keys", &keys)
+            .finish()
     }
 }

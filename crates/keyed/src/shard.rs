@@ -29,11 +29,12 @@ struct Slot<L> {
     used: bool,
 }
 
-/// A moment, and the second of the table that it is in.
+/// A moment, and which second and microsecond of the table it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moment {
     pub(crate) now: Instant,
     pub(crate) second: u32,
+    pub(crate) micros: u64,
 }
 
 /// One that only has learned something, and how long ago it was used.
@@ -203,7 +204,7 @@ enum Verdict {
 impl<L> Slot<L> {
     #[inline]
     fn is(&self, hash: u64, key: &str) -> bool {
-        self.hash == hash && *self.entry.key == *key
+        self.hash == hash && self.entry.key.is(key)
     }
 }
 

@@ -31,8 +31,8 @@ impl<L> Loaded<L> {
 
     /// A layer that is in use, with the settings that it had.
     fn follow(&self, table: &Table<L>, entry: &Entry<L>, before: Option<&Settings>) {
-        let before = before.map_or_else(KeySettings::new, |before| before.of(&entry.key));
-        (self.follow)(table, entry, before, self.settings.of(&entry.key));
+        let before = before.map_or_else(KeySettings::new, |before| before.of(entry.key.as_str()));
+        (self.follow)(table, entry, before, self.settings.of(entry.key.as_str()));
     }
 
     fn is(&self, other: &Self) -> bool {
@@ -149,7 +149,7 @@ fn follow<L: Keyable<Handle: Steer>>(
     }
     let handle = entry.layer.handle();
     // What is no longer set is as a layer that is made now has it.
-    let new = || -> Snapshot { table.make(&entry.key).handle().snapshot() };
+    let new = || -> Snapshot { table.make(entry.key.as_str()).handle().snapshot() };
     if before.limit != settings.limit {
         handle.set_limit(settings.limit.unwrap_or_else(|| new().limit));
     }

@@ -1,12 +1,13 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use tidegate_core::Keyable;
 
+use crate::cleaning::{Cleaning, FOR_A_NEW_KEY};
 use crate::entry::Entry;
 use crate::shard::{Moment, Shard};
 use crate::steering::Loaded;
@@ -20,15 +21,14 @@ pub(crate) struct Table<L> {
     /// How a key is written in a request.
     normal: fn(&str) -> String,
     hasher: RandomState,
-    shards: Box<[Line<Mutex<Shard<L>>>]>,
+    pub(crate) shards: Box<[Line<Mutex<Shard<L>>>]>,
     /// What all keys weigh, those that are being made included.
-    weight: AtomicUsize,
-    max_keys: AtomicUsize,
+    pub(crate) weight: AtomicUsize,
+    pub(crate) max_keys: AtomicUsize,
     /// In seconds.
-    idle: AtomicUsize,
+    pub(crate) idle: AtomicUsize,
     origin: Instant,
-    /// The shard that is cleaned next.
-    turn: AtomicUsize,
+    pub(crate) cleaning: Cleaning,
     /// What is used where there is no room for more.
     overflow: Mutex<Option<Arc<Entry<L>>>>,
     overflowed: AtomicUsize,
@@ -38,24 +38,13 @@ pub(crate) struct Table<L> {
 
 /// Two cache lines of its own, since processors fetch them in pairs.
 #[repr(align(128))]
-struct Line<T>(T);
+pub(crate) struct Line<T>(pub(crate) T);
 
-const SHARDS: usize = 64;
+pub(crate) const SHARDS: usize = 64;
 
 const MAX_KEYS: usize = 100_000;
 
 const IDLE: Duration = Duration::from_secs(600);
-
-/// After how many look-ups of a part somebody cleans. It is felt by a few calls after that too, whose
-/// memory is no longer at hand: together they are less than one in a hundred.
-const CLEAN_EVERY: u32 = 512;
-
-/// At how many keys one who cleans looks, and how often, while half of those go.
-const STEP: usize = 16;
-const STEPS: usize = 2;
-
-/// At how many keys one looks to make room.
-const SAMPLE: usize = 32;
 
 /// The key of what those share for which there is no room.
 pub(crate) const SHARED: &str = "*";
@@ -75,7 +64,7 @@ impl<L> Table<L> {
             max_keys: AtomicUsize::new(MAX_KEYS),
             idle: AtomicUsize::new(IDLE.as_secs() as usize),
             origin: now(),
-            turn: AtomicUsize::new(0),
+            cleaning: Cleaning::default(),
             overflow: Mutex::new(None),
             overflowed: AtomicUsize::new(0),
             loaded: RwLock::new(None),
@@ -111,7 +100,7 @@ impl<L> Table<L> {
     pub(crate) fn peek(&self, key: &str) -> Option<Arc<Entry<L>>> {
         let hash = self.hasher.hash_one(key);
         let known = lock(self.shard(hash)).peek(hash, key).cloned();
-        known.or_else(|| self.overflow().filter(|entry| *entry.key == *key))
+        known.or_else(|| self.overflow().filter(|entry| entry.key.is(key)))
     }
 
     /// Calls `each` with every entry, outside of every lock.
@@ -133,11 +122,16 @@ impl<L> Table<L> {
         &self.shards[(hash >> 48) as usize % SHARDS].0
     }
 
-    fn moment(&self) -> Moment {
+    pub(crate) fn moment(&self) -> Moment {
         let now = now();
-        let seconds = now.saturating_duration_since(self.origin).as_secs();
-        let second = u32::try_from(seconds).unwrap_or(u32::MAX);
-        Moment { now, second }
+        let passed = now.saturating_duration_since(self.origin);
+        let second = u32::try_from(passed.as_secs()).unwrap_or(u32::MAX);
+        let micros = u64::try_from(passed.as_micros()).unwrap_or(u64::MAX);
+        Moment {
+            now,
+            second,
+            micros,
+        }
     }
 }
 
@@ -147,8 +141,8 @@ impl<L: Keyable> Table<L> {
     pub(crate) fn find(&self, key: &str) -> Arc<Entry<L>> {
         let hash = self.hasher.hash_one(key);
         let (entry, before) = lock(self.shard(hash)).find(hash, key);
-        if before % CLEAN_EVERY == CLEAN_EVERY - 1 {
-            self.clean(self.moment());
+        if self.cleaning.is_due(before) {
+            self.clean_in_passing();
         }
         entry.unwrap_or_else(|| self.find_new(hash, key))
     }
@@ -156,7 +150,7 @@ impl<L: Keyable> Table<L> {
     #[cold]
     fn find_new(&self, hash: u64, key: &str) -> Arc<Entry<L>> {
         let at = self.moment();
-        self.clean(at);
+        self.clean(at, FOR_A_NEW_KEY);
         let Some(reserved) = self.reserve(key, at) else {
             // Another thread may have made it meanwhile.
             let other = lock(self.shard(hash)).find(hash, key).0;
@@ -213,110 +207,10 @@ impl<L: Keyable> Table<L> {
         let key = key.into();
         (Arc::new(Entry { key, layer }), loaded)
     }
-
-    /// Room for one more key.
-    fn reserve(&self, key: &str, at: Moment) -> Option<Reserved<'_>> {
-        let weight = weight(key);
-        let max_keys = self.max_keys.load(Relaxed);
-        let reserved = Reserved(&self.weight, weight);
-        let mut all = self.weight.fetch_add(weight, SeqCst) + weight;
-        let mut tries = SAMPLE;
-        while all > max_keys {
-            if tries == 0 || !self.make_room(at) {
-                return None;
-            }
-            tries -= 1;
-            all = self.weight.load(SeqCst);
-        }
-        Some(reserved)
-    }
-
-    fn next_shard(&self) -> &Mutex<Shard<L>> {
-        &self.shards[self.turn.fetch_add(1, Relaxed) % SHARDS].0
-    }
-
-    fn make_room(&self, at: Moment) -> bool {
-        let mut idlest = None;
-        let mut left = SAMPLE;
-        for _ in 0..SHARDS {
-            let shard = self.next_shard();
-            let (looked, gone, idle) = lock(shard).make_room(left, at);
-            if let Some(gone) = gone {
-                self.let_go([&gone].into_iter());
-                return true;
-            }
-            let idle = idle.map(|idle| (idle, shard));
-            idlest = [idlest, idle]
-                .into_iter()
-                .flatten()
-                .min_by_key(|(idle, _)| *idle);
-            left -= looked;
-            if left == 0 {
-                break;
-            }
-        }
-        let gone = idlest.and_then(|(idle, shard)| lock(shard).take(idle, at));
-        self.let_go(gone.iter());
-        gone.is_some()
-    }
-
-    /// Looks at a few keys, and at more of them as long as half go.
-    #[inline(never)]
-    fn clean(&self, at: Moment) {
-        let idle = u32::try_from(self.idle.load(Relaxed)).unwrap_or(u32::MAX);
-        let mut gone = [const { None }; STEP * STEPS];
-        let mut places = gone.iter_mut();
-        let mut shard = match self.next_shard().try_lock() {
-            Ok(shard) => shard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => return,
-        };
-        for _ in 0..STEPS {
-            let before = places.len();
-            let looked = shard.clean(STEP, at, idle, |entry| {
-                let place = places.next().expect("no more go than are looked at");
-                *place = Some(entry);
-            });
-            if looked == 0 || 2 * (before - places.len()) < looked {
-                break;
-            }
-        }
-        drop(shard);
-        self.let_go(gone.iter().flatten());
-    }
-
-    /// What they took is free before they are dropped, which may run anything.
-    fn let_go<'a>(&self, gone: impl Iterator<Item = &'a Arc<Entry<L>>>)
-    where
-        L: 'a,
-    {
-        let weight = gone.map(|entry| weight(&entry.key)).sum();
-        self.weight.fetch_sub(weight, SeqCst);
-    }
-}
-
-/// How many keys a key counts as: one, and one more for each KiB of its text.
-fn weight(key: &str) -> usize {
-    1 + key.len() / 1024
-}
-
-/// Room for a key of that weight, free again unless it is kept.
-struct Reserved<'a>(&'a AtomicUsize, usize);
-
-impl Reserved<'_> {
-    fn keep(self) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for Reserved<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(self.1, SeqCst);
-    }
 }
 
 /// Nothing of a user's runs under it but [`Keyable::freshness`], whose panics end there.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -332,5 +226,33 @@ impl<L> fmt::Debug for Table<L> {
             .field("keys", &self.len())
             .field("max_keys", &self.max_keys)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+    use std::hash::{BuildHasherDefault, DefaultHasher};
+
+    use super::*;
+
+    /// Keys that meet in one place of one shard for whoever hashes without a seed.
+    #[test]
+    fn keys_that_were_chosen_to_meet_are_spread_by_the_seed_of_the_table() {
+        let known = BuildHasherDefault::<DefaultHasher>::default();
+        let place = |hash: u64| ((hash >> 48) as usize % SHARDS, hash % 64);
+        let chosen: Vec<_> = (0..)
+            .map(|number| format!("host-{number}.example"))
+            .filter(|key| place(known.hash_one(&**key)) == (0, 0))
+            .take(64)
+            .collect();
+        let table = Table::new(|_| (), str::to_owned);
+        let hashes = chosen.iter().map(|key| table.hasher.hash_one(&**key));
+        let (shards, places): (HashSet<_>, HashSet<_>) = hashes.map(place).unzip();
+        // As many as by chance: about 41 of 64, and 16 not once in 10^25 times.
+        assert!(
+            shards.len() > 16 && places.len() > 16,
+            "{shards:?} {places:?}"
+        );
     }
 }
