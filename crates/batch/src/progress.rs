@@ -4,7 +4,8 @@ use crate::moment::Moment;
 
 /// Is told how a run stands: at its start, at most ten times a second, and at its end.
 ///
-/// A closure `|moment: &Moment|` is one. It is called by the run itself, and should be quick.
+/// A closure `|moment: &Moment|` is one. It is called by the run itself, and should be quick: until it
+/// returns nothing more is begun. If it panics, the run ends with its panic.
 pub trait Progress {
     /// How it stands.
     fn show(&mut self, moment: &Moment);

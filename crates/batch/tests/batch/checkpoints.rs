@@ -280,7 +280,13 @@ async fn a_label_tells_runs_of_one_length_apart() {
 #[tokio::test(start_paused = true)]
 async fn a_file_that_cannot_be_made_stops_the_run_before_it_sends() {
     let nowhere = no_file("nowhere").join("done.idx");
-    for file in [nowhere.as_path(), env!("CARGO_TARGET_TMPDIR").as_ref()] {
+    // A program that runs can be written by nobody, where a file that may only be read is root's too.
+    let program = std::env::current_exe().unwrap();
+    let mut files = vec![nowhere.as_path(), env!("CARGO_TARGET_TMPDIR").as_ref()];
+    if cfg!(target_os = "linux") {
+        files.push(&program);
+    }
+    for file in files {
         let log = Log::default();
         let text = run(file, &log, never).await.to_string();
         assert!(
@@ -345,4 +351,26 @@ async fn a_million_that_are_done_are_passed_over_without_keeping_others_waiting(
     let counts = summary.await.counts;
     assert_eq!((counts.skipped, counts.succeeded), (999_999, 1));
     assert!(gave_way > 900, "{gave_way}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_an_input_that_panicked_what_was_done_is_not_sent_again_and_all_else_is_sent_once() {
+    let file = no_file("panicked.idx");
+    let sent = Log::default();
+    let run = |panics: bool| {
+        let sent = sent.clone();
+        let service = service_fn(move |request: usize| {
+            sent.add(request);
+            slow(request)
+        });
+        let input = (0..10).inspect(move |n| assert!(*n != 5 || !panics, "no five"));
+        let batch = Batch::new(service, input).window(2).resume_from(&file);
+        batch.each(|_, answer| async move { answer }).run()
+    };
+    tokio::spawn(run(true)).await.unwrap_err().into_panic();
+    assert_eq!(sent.all(), [0, 1, 2, 3]);
+    assert_eq!(lines(&file)[1..], ["0", "1", "2", "3"]);
+    let summary = run(false).await;
+    assert_eq!((summary.counts.skipped, summary.counts.succeeded), (4, 6));
+    assert_eq!(sent.all(), (0..10).collect::<Vec<_>>());
 }

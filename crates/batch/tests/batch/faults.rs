@@ -3,12 +3,17 @@
 use std::convert::Infallible;
 use std::future::{pending, ready};
 use std::pin::Pin;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use futures_util::{StreamExt, stream};
 use tidegate_batch::{Batch, Moment, Panicked, Stopped};
 use tidegate_core::BoxError;
 use tokio::runtime::Builder;
+use tokio::sync::Semaphore;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::sleep;
 use tower::service_fn;
@@ -203,4 +208,38 @@ fn a_runtime_that_shuts_down_stops_the_run_and_what_was_under_way_is_left() {
     assert_eq!((summary.counts.tries, summary.counts.succeeded), (10, 10));
     assert_eq!(summary.left.begun, (10..17).collect::<Vec<_>>());
     assert_eq!((summary.left.from, summary.left.count()), (17, Some(990)));
+}
+
+/// Who is told of the progress, or gives the requests, lets five tries end and waits until they have.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_blocks_the_run_holds_up_nothing_that_is_under_way() {
+    for by in ["progress", "input"] {
+        let (over, ended) = channel();
+        let (may_end, opens) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicBool::new(true)));
+        let ends = Arc::clone(&may_end);
+        let ended = Mutex::new(ended);
+        let blocks = move |here: &str, now: bool| {
+            if here == by && now && opens.swap(false, SeqCst) {
+                ends.add_permits(6);
+                let ended = ended.lock().unwrap();
+                (0..5).for_each(|_| ended.recv().unwrap());
+            }
+        };
+        let blocks = Arc::new(blocks);
+        let shows = Arc::clone(&blocks);
+        let service = service_fn(move |request: u64| {
+            let may_end = Arc::clone(&may_end);
+            async move { may_end.acquire_owned().await.map(|_| request) }
+        });
+        let summary = Batch::new(service, (0..6).inspect(move |n| blocks("input", *n == 5)))
+            .progress(move |moment: &Moment| shows("progress", moment.under_way == 6))
+            .each(move |_, answer| {
+                over.send(()).ok();
+                ready(answer)
+            })
+            .run()
+            .await;
+        assert_eq!((summary.counts.succeeded, summary.counts.failed), (6, 0));
+        assert!(summary.stopped.is_none(), "{summary}");
+    }
 }

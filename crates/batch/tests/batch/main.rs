@@ -4,6 +4,8 @@ mod checkpoints;
 mod counts;
 mod ends;
 mod faults;
+#[cfg(target_os = "linux")]
+mod full;
 mod inputs;
 mod killed;
 mod order;
