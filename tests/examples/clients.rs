@@ -33,7 +33,7 @@ fn hyper_client_keeps_to_fifty_a_second_whatever_it_sends_again() {
     };
     let (seconds, sent) = (number("requests in ", "s"), number("\n", " were sent"));
     // Of the first 66 that arrive 6 fail, whichever those are, so that nobody's eight attempts all do.
-    assert_eq!(sent, 66.0, "{told}");
+    assert!(told.contains("\n66 were sent"), "{told}");
     // A burst of ten, and fifty a second. The time is rounded to 10 ms.
     assert!(sent <= 10.0 + 50.0 * (seconds + 0.005), "{told}");
 }
