@@ -83,6 +83,8 @@ async fn what_prometheus_scrapes_is_exact_described_and_without_secrets() {
             1_000.0,
         ),
         ("tidegate_rate_refused_total", &[], 0.0),
+        ("tidegate_gate_pause_seconds", &[], 0.0),
+        ("tidegate_rate_pause_seconds", &[], 0.0),
     ] {
         let sum = shown.sum(name, having);
         assert!(

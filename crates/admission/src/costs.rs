@@ -1,3 +1,5 @@
+use tidegate_core::FurtherPaces;
+
 /// What a request costs in each pace of a door.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
@@ -8,7 +10,7 @@ pub struct Costs {
 
 impl Costs {
     /// How many paces a door may have.
-    pub const MOST: usize = 8;
+    pub const MOST: usize = 1 + FurtherPaces::MOST;
 
     /// So much in each pace, in the order in which they were added; the first also in those that are
     /// not given. What is given for more than [`MOST`](Self::MOST) is ignored.

@@ -11,6 +11,7 @@ use tidegate_core::{Observers, saturating_nanos};
 use crate::admission::{Admission, Entry, Spare};
 use crate::bodies::Bodies;
 use crate::effects::Effects;
+use crate::hands::Hands;
 use crate::primitives::Std;
 use crate::timer::{Arming, Timer};
 use crate::times::Now;
@@ -24,6 +25,7 @@ pub(crate) struct Inner {
     origin: Instant,
     pub(crate) by: &'static str,
     pub(crate) observers: Observers,
+    pub(crate) hands: Hands,
     this: Weak<Inner>,
     timer: Timer,
     /// How many threads wait: they have no runtime to wake them in time.
@@ -38,6 +40,7 @@ impl Inner {
             origin: now(),
             by,
             observers: Observers::default(),
+            hands: Hands::default(),
             this: Weak::clone(this),
             timer: Timer::default(),
             threads: AtomicUsize::new(0),

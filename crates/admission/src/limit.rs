@@ -90,7 +90,7 @@ impl Door {
     /// Below what is in flight it is honoured by not admitting; raised, it lets in as many as fit.
     pub fn set_limit(&self, limit: usize) {
         self.0
-            .change(|admission, now| admission.set_limit(limit, now));
+            .move_by_hand(|admission, now| admission.set_limit(limit, now));
     }
 
     /// How many are inside; 0 where there is no limit.

@@ -67,11 +67,10 @@ impl<P: Primitives> Meters<P> {
         }
     }
 
-    pub(crate) fn paces(&self) -> Vec<Option<Pace>> {
-        self.all
-            .iter()
-            .map(|place| place.as_ref().map(|(pace, _)| *pace))
-            .collect()
+    /// By their numbers.
+    pub(crate) fn paces(&self) -> impl Iterator<Item = (usize, Option<Pace>)> {
+        let all = self.all.iter().enumerate();
+        all.map(|(number, place)| (number, place.as_ref().map(|(pace, _)| *pace)))
     }
 
     /// When all buckets are full and all windows empty, if nobody takes any; `None` without a pace.

@@ -33,8 +33,9 @@ impl Inner {
 }
 
 impl Door {
-    /// Has `observer` hear who had to wait and who was refused, from now on. A request that enters at
-    /// once costs nothing more.
+    /// Has `observer` hear who had to wait and who was refused, from now on, and of each move of the
+    /// limit, of the pace and of a pause by hand: not of those [for a law](Self::by_law), nor of
+    /// [further paces](Self::set_pace_of). A request that enters at once costs nothing more.
     ///
     /// ```
     /// use std::sync::Arc;

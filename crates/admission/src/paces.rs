@@ -97,7 +97,7 @@ impl Door {
     /// Another pace, or none. Whoever waits is timed anew; tokens and debts of the old pace are kept.
     pub fn set_pace(&self, pace: Option<Pace>) {
         self.0
-            .change(|admission, now| admission.set_pace(pace, now));
+            .move_by_hand(|admission, now| admission.set_pace(pace, now));
     }
 
     /// One more pace, beside the one that [`set_pace`](Self::set_pace) sets, which has the number 0.
@@ -132,7 +132,7 @@ impl Door {
     /// All paces, in the order of their numbers.
     pub fn paces(&self) -> Vec<Option<Pace>> {
         self.0.admission.with_queue(|queue| match &queue.meters {
-            Some(meters) => meters.paces(),
+            Some(meters) => meters.paces().map(|(_, pace)| pace).collect(),
             None => vec![queue.pace],
         })
     }

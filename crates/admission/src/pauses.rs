@@ -114,7 +114,7 @@ impl Door {
     pub fn pause_until(&self, until: Instant) {
         let until = self.0.nanos(until);
         self.0
-            .change(|admission, now| admission.pause_until(until, now));
+            .move_by_hand(|admission, now| admission.pause_until(until, now));
     }
 
     /// Nobody enters before `until`, since the service asked for it.
@@ -144,6 +144,7 @@ impl Door {
 
     /// Ends a pause at once.
     pub fn end_pause(&self) {
-        self.0.change(|admission, now| admission.end_pause(now));
+        self.0
+            .move_by_hand(|admission, now| admission.end_pause(now));
     }
 }

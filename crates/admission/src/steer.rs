@@ -17,6 +17,10 @@ impl Steer for Door {
             snapshot.waiting = queue.ring.waiting();
             snapshot.pace = queue.pace;
             snapshot.closed = queue.closed;
+            let meters = queue.meters.iter();
+            for (number, pace) in meters.flat_map(|meters| meters.paces()).skip(1) {
+                snapshot.further_paces.set(number, pace);
+            }
         });
         snapshot
     }

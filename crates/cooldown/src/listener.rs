@@ -161,7 +161,7 @@ impl Told {
             .map(|limit| limit.max(1))
             .filter(|limit| *limit < self.own_limit);
         if limit.unwrap_or(self.own_limit) != there {
-            door.set_limit(limit.unwrap_or(self.own_limit));
+            door.by_law().set_limit(limit.unwrap_or(self.own_limit));
         }
         self.limit = limit;
 
@@ -174,7 +174,7 @@ impl Told {
             None => pace,
         });
         if pace.is_some() && pace != there {
-            door.set_pace(pace);
+            door.by_law().set_pace(pace);
         }
         self.pace = pace;
         self

@@ -18,8 +18,10 @@ pub trait Observer: Debug + Send + Sync {
     /// A law moved the setting, or was changed through its handle; or its loop found, when it looked
     /// next, that somebody had moved the limit.
     ///
-    /// Of other moves by hand nobody is told: not of a pace, of a pause or of closing, and at a layer
-    /// without a law, such as a plain gate or rate, not of a limit either.
+    /// At a plain gate or rate: its limit, its first pace or a pause was moved by hand.
+    ///
+    /// Of other moves nobody is told: not of closing, nor of the second of several paces; at a law's
+    /// handle not of a pace or a pause by hand; at a plain gate or rate not of what a service asks for.
     fn on_change(&self, now: Instant, change: &Change) {
         let _ = (now, change);
     }

@@ -25,6 +25,16 @@ impl Outcome {
         matches!(self, Self::Overload(_))
     }
 
+    /// In a word, for labels and fields: `success`, that of [the cause](Cause::name), `failure`, `ignored`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Overload(cause) => cause.name(),
+            Self::Failure => "failure",
+            Self::Ignored => "ignored",
+        }
+    }
+
     /// Whether it is [`Outcome::Success`].
     pub fn is_success(self) -> bool {
         self == Self::Success

@@ -2,7 +2,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::{Freshness, Observer, Pace, WeakSteer};
+use crate::{Freshness, FurtherPaces, Observer, Pace, WeakSteer};
 
 /// What everything that can be watched and moved while it runs has in common.
 ///
@@ -93,8 +93,10 @@ pub struct Snapshot {
     pub in_flight: usize,
     /// How many wait to enter.
     pub waiting: usize,
-    /// How many may start per second.
+    /// How many may start per second; of several paces the first, which has the number 0.
     pub pace: Option<Pace>,
+    /// The others, each in the unit of its costs, such as tokens.
+    pub further_paces: FurtherPaces,
     /// Until when nobody may start.
     pub pause_until: Option<Instant>,
     /// When its bucket is full again, if it is not: until then it keeps a debt.
@@ -121,6 +123,7 @@ impl Snapshot {
             in_flight: 0,
             waiting: 0,
             pace: None,
+            further_paces: FurtherPaces::default(),
             pause_until: None,
             full_at: None,
             setpoint: None,
@@ -130,6 +133,12 @@ impl Snapshot {
             asked: None,
             closed: false,
         }
+    }
+
+    /// All paces with their numbers, by which a door moves them: `set_pace_of`.
+    pub fn paces(&self) -> impl Iterator<Item = (usize, Pace)> {
+        let first = self.pace.map(|pace| (0, pace));
+        first.into_iter().chain(self.further_paces.iter())
     }
 
     /// What would be lost if a new one took its place at `now`.

@@ -12,6 +12,7 @@ use tidegate_core::{
 
 use crate::patience::Patience;
 use crate::told::{OwnPace, Told};
+use crate::waits::Waits;
 
 /// A law and the door that it moves.
 ///
@@ -176,7 +177,7 @@ impl<L: Controller> ControlLoop<L> {
     }
 
     pub(crate) fn observe(&self, observer: Arc<dyn Observer>) {
-        self.door.observe(Arc::clone(&observer));
+        self.door.observe(Arc::new(Waits(Arc::clone(&observer))));
         self.observers.add(observer);
     }
 
@@ -210,7 +211,7 @@ impl<L: Controller> ControlLoop<L> {
         state.shadow = shadow;
         self.tell(state);
         if shadow {
-            self.door.end_pause();
+            self.door.by_law().end_pause();
         }
     }
 

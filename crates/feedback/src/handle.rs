@@ -60,7 +60,8 @@ impl<L: Controller> FeedbackHandle<L> {
     /// Has `observer` hear what happens here, from now on: what the law hears and does, who had to wait and
     /// who was refused.
     ///
-    /// [`Door::observe`] is another thing: of the law it tells nothing.
+    /// [`Door::observe`] is another thing: of the law it tells nothing, and of each move of the door by
+    /// hand when that comes.
     pub fn observe(&self, observer: Arc<dyn Observer>) {
         self.0.observe(observer);
     }

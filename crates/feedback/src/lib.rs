@@ -72,6 +72,7 @@ mod patience;
 mod response_future;
 mod service;
 mod told;
+mod waits;
 mod watch;
 
 pub use adaptive::{AdaptiveLayer, Observed, Observing};

@@ -41,7 +41,7 @@ impl Told {
     pub(crate) fn and_now(mut self, setting: &Setting, own: OwnPace, door: &Door) -> Self {
         let limit = (setting.limit as usize).clamp(1, Door::MAX_LIMIT);
         if limit != self.limit {
-            door.set_limit(limit);
+            door.by_law().set_limit(limit);
             self.limit = limit;
         }
         if setting.pace != self.asked || own != OwnPace::AsTold {
@@ -54,7 +54,7 @@ impl Told {
             }
             self.pace = slower(self.own, self.asked);
             if self.pace != there {
-                door.set_pace(self.pace);
+                door.by_law().set_pace(self.pace);
             }
         }
         if setting.pause_until > self.pause_until {
@@ -62,7 +62,7 @@ impl Told {
             setting
                 .pause_until
                 .into_iter()
-                .for_each(|until| door.pause_until(until));
+                .for_each(|until| door.by_law().pause_until(until));
         }
         self
     }

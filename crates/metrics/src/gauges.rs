@@ -1,10 +1,12 @@
 use std::ops::Add;
+use std::time::{Duration, Instant};
 
 use metrics::{Gauge, Label};
-use tidegate_core::Snapshot;
+use tidegate_core::{FurtherPaces, Snapshot};
 
+use crate::clock::now;
 use crate::kind::Kind;
-use crate::names::{FAILURE_SHARE, IN_FLIGHT, LIMIT, SETPOINT};
+use crate::names::{FAILURE_SHARE, IN_FLIGHT, LIMIT, NUMBERS, PACE_NUMBER, SETPOINT};
 use crate::outcomes::Taken;
 use crate::register;
 
@@ -13,14 +15,18 @@ use crate::register;
 pub(crate) struct Gauges {
     kind: Kind,
     waiting: Gauge,
+    pause: Gauge,
     /// Of a gate: how many may be in flight, and how many are.
     places: Option<[Gauge; 2]>,
-    /// Once there was one.
-    pace: Option<Gauge>,
+    /// By its number, each once there was one.
+    paces: [Option<Gauge>; PACES],
     /// Once there was one, with the share of failures beside it.
     setpoint: Option<[Gauge; 2]>,
     share: Share,
 }
+
+/// How many a door may have.
+const PACES: usize = 1 + FurtherPaces::MOST;
 
 /// The share of failures among the last answers.
 #[derive(Clone, Copy, Debug)]
@@ -35,8 +41,9 @@ impl Gauges {
         Self {
             kind,
             waiting: register::gauge(kind.names().waiting, labels),
+            pause: register::gauge(kind.names().pause, labels),
             places: (kind == Kind::Gate).then(places),
-            pace: None,
+            paces: [const { None }; PACES],
             setpoint: None,
             share: Share(None),
         }
@@ -46,6 +53,7 @@ impl Gauges {
     pub(crate) fn set(&mut self, labels: &[Label], standing: &[Snapshot], taken: &Taken) {
         let sum = |of: fn(&Snapshot) -> usize| standing.iter().map(of).sum::<usize>() as f64;
         self.waiting.set(sum(|snapshot| snapshot.waiting));
+        self.pause.set(left(standing).as_secs_f64());
         if let Some([limit, in_flight]) = &self.places {
             let limits = standing.iter().map(|snapshot| {
                 let door = snapshot.limit as f64;
@@ -54,12 +62,7 @@ impl Gauges {
             limit.set(limits.fold(0.0, f64::add));
             in_flight.set(sum(|snapshot| snapshot.in_flight));
         }
-        let paces = standing.iter().filter_map(|snapshot| snapshot.pace);
-        let pace = paces.map(|pace| pace.rate()).fold(0.0, f64::add);
-        if pace > 0.0 || self.pace.is_some() {
-            let new = || register::gauge(self.kind.names().pace, labels);
-            self.pace.get_or_insert_with(new).set(pace);
-        }
+        self.set_paces(labels, standing);
         self.share.add(taken.failed_of());
         let setpoint = standing.iter().find_map(|snapshot| snapshot.setpoint);
         if setpoint.is_some() || self.setpoint.is_some() {
@@ -70,6 +73,33 @@ impl Gauges {
             share.set(known.unwrap_or(0.0));
         }
     }
+}
+
+impl Gauges {
+    fn set_paces(&mut self, labels: &[Label], standing: &[Snapshot]) {
+        let mut rates = [0.0; PACES];
+        for (number, pace) in standing.iter().flat_map(Snapshot::paces) {
+            rates[number] += pace.rate();
+        }
+        let all = self.paces.iter_mut().zip(rates).zip(NUMBERS);
+        for ((gauge, rate), number) in
+            all.filter(|((gauge, rate), _)| *rate > 0.0 || gauge.is_some())
+        {
+            let new = || {
+                let number = Label::from_static_parts(PACE_NUMBER, number);
+                let labels: Vec<Label> = labels.iter().cloned().chain([number]).collect();
+                register::gauge(self.kind.names().pace, &labels)
+            };
+            gauge.get_or_insert_with(new).set(rate);
+        }
+    }
+}
+
+/// How long the pause that ends last goes on.
+fn left(standing: &[Snapshot]) -> Duration {
+    let last = standing.iter().filter_map(|it| it.pause_until).max();
+    let left = |until: Instant| until.saturating_duration_since(now());
+    last.map_or(Duration::ZERO, left)
 }
 
 impl Share {

@@ -28,7 +28,8 @@
 //! |---|---|---|---|
 //! | `tidegate.gate.limit` | gauge: how many may be in flight; what the law asks for where it is in shadow | | stack, key |
 //! | `tidegate.gate.in_flight`, `.waiting` | gauges: how many are, and how many wait | | stack, key |
-//! | `tidegate.gate.pace` | gauge, once there is one: how many may start | per second | stack, key |
+//! | `tidegate.gate.pace` | gauge, once there is one: how many may start, in the unit of its costs | per second | stack, key, pace.number |
+//! | `tidegate.gate.pause` | gauge: for how long nobody is sent from now on, the longest where they are several; 0 without a pause | s | stack, key |
 //! | `tidegate.gate.wait.duration` | histogram: of those that had to wait and were then sent | s | stack, key |
 //! | `tidegate.gate.refused` | counter: never sent | | stack, key, reason |
 //! | `tidegate.gate.outcomes` | counter, with a law: the answers that it hears of; one whose body fails later is heard of twice | | stack, key, outcome |
@@ -39,7 +40,7 @@
 //! | `tidegate.retry.gave_up` | counter: calls that ended with a failure that might have passed | | stack, reason |
 //! | `http.client.request.duration` | histogram: of each attempt, up to the head of its response | s | see below |
 //!
-//! `stack` is `tidegate.stack`, and so on. A governor and a prober are gates. Reasons are `queue_full`,
+//! `stack` is `tidegate.stack`, and so on. Of several paces of one door the first has the number 0. A governor and a prober are gates. Reasons are `queue_full`,
 //! `wait_too_long`, `waited_too_long`, `paused`, `no_room` and `closed`; those to give up `attempts`, `deadline`,
 //! `budget`, `hint_too_long`, `may_be_processed`, `body_not_replayable`, `quota_exhausted`, `told_not_to`,
 //! `refused`, and `_OTHER` for one that is not known here; outcomes `success`, `throttled`, `unavailable`,
@@ -62,7 +63,13 @@
 //! # When it is there
 //!
 //! Waits, refusals, retries and durations at once. Outcomes and gauges whenever an event finds that they
-//! are 100 ms old, and in full after [`refresh`](Metrics::refresh), for there is no task that would look.
+//! are 100 ms old, and in full after [`refresh`](Metrics::refresh), for there is no task that would look:
+//! without it, what is left of a pause stands still as long as nothing happens.
+//!
+//! # What is not there
+//!
+//! A request that waits for the worker of tower's `Buffer`, in its queue or since a service below is not ready
+//! there, is at no door of ours yet: neither `waiting` nor `wait.duration` has it.
 //!
 //! # What it costs
 //!
@@ -75,7 +82,7 @@
 //!
 //! The dashboard `docs/grafana/tidegate.json` wants the names and the buckets of
 //! `PrometheusBuilder::new().with_recommended_naming(true).set_buckets(&SECONDS)?`. With these a dot is `_`,
-//! and at the end counters have `_total`, durations `_seconds`, shares `_ratio` and paces
+//! and at the end counters have `_total`, durations and pauses `_seconds`, shares `_ratio` and paces
 //! `_count_per_second`: `tidegate_gate_refused_total`, `http_client_request_duration_seconds_bucket`,
 //! `tidegate_governor_setpoint_ratio`, `tidegate_gate_pace_count_per_second`. That exporter keeps each
 //! duration until it is rendered, or until its `run_upkeep` is called: where nobody may scrape for hours, call
@@ -83,6 +90,7 @@
 //!
 //! [semconv]: https://opentelemetry.io/docs/specs/semconv/http/http-metrics/#metric-httpclientrequestduration
 
+mod clock;
 mod durations;
 mod gauges;
 mod heat;

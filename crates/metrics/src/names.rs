@@ -5,7 +5,11 @@ use metrics::Unit;
 pub(crate) const STACK: &str = "tidegate.stack";
 pub(crate) const KEY: &str = "tidegate.key";
 pub(crate) const REASON: &str = "tidegate.reason";
+pub(crate) const PACE_NUMBER: &str = "tidegate.pace.number";
 pub(crate) const OUTCOME: &str = "tidegate.outcome";
+
+/// What a pace's number is as a label.
+pub(crate) const NUMBERS: [&str; 8] = ["0", "1", "2", "3", "4", "5", "6", "7"];
 
 /// The key of all that have no label of their own, and the address of all such hosts.
 pub(crate) const OTHER: &str = "other";
@@ -15,6 +19,7 @@ pub(crate) const OTHER: &str = "other";
 pub(crate) struct DoorNames {
     pub(crate) outcomes: &'static str,
     pub(crate) pace: &'static str,
+    pub(crate) pause: &'static str,
     pub(crate) refused: &'static str,
     pub(crate) wait: &'static str,
     pub(crate) waiting: &'static str,
@@ -24,6 +29,7 @@ pub(crate) struct DoorNames {
 pub(crate) static GATE: DoorNames = DoorNames {
     outcomes: "tidegate.gate.outcomes",
     pace: "tidegate.gate.pace",
+    pause: "tidegate.gate.pause",
     refused: "tidegate.gate.refused",
     wait: "tidegate.gate.wait.duration",
     waiting: "tidegate.gate.waiting",
@@ -33,6 +39,7 @@ pub(crate) static GATE: DoorNames = DoorNames {
 pub(crate) static RATE: DoorNames = DoorNames {
     outcomes: "tidegate.rate.outcomes",
     pace: "tidegate.rate.pace",
+    pause: "tidegate.rate.pause",
     refused: "tidegate.rate.refused",
     wait: "tidegate.rate.wait.duration",
     waiting: "tidegate.rate.waiting",
@@ -61,6 +68,8 @@ pub(crate) fn describe() {
         describe_gauge!(door.waiting, Unit::Count, waiting);
         let pace = "How many may start per second, in the unit of its costs; 0 without a pace.";
         describe_gauge!(door.pace, Unit::CountPerSecond, pace);
+        let pause = "For how long nobody is sent from now on; 0 without a pause.";
+        describe_gauge!(door.pause, Unit::Seconds, pause);
         let wait = "How long requests waited that had to and then were sent.";
         describe_histogram!(door.wait, Unit::Seconds, wait);
     }

@@ -64,7 +64,7 @@ impl Taken {
 
 impl Counters {
     pub(crate) fn new(name: &'static str, labels: &[Label]) -> Self {
-        Self(ALL.map(|outcome| register::counter(name, labels, Some((OUTCOME, word(outcome))))))
+        Self(ALL.map(|outcome| register::counter(name, labels, Some((OUTCOME, outcome.name())))))
     }
 
     pub(crate) fn add(&self, taken: &Taken) {
@@ -80,15 +80,6 @@ fn index(outcome: Outcome) -> usize {
         Outcome::Overload(cause) => 1 + cause as usize,
         Outcome::Failure => 5,
         Outcome::Ignored => 6,
-    }
-}
-
-fn word(outcome: Outcome) -> &'static str {
-    match outcome {
-        Outcome::Success => "success",
-        Outcome::Overload(cause) => cause.name(),
-        Outcome::Failure => "failure",
-        Outcome::Ignored => "ignored",
     }
 }
 

@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Change, Reason, RefusedReason, Sample, Setting, Snapshot};
+use tidegate_core::{Change, FurtherPaces, Reason, RefusedReason, Sample, Setting, Snapshot};
 
 use crate::a_move::Move;
 use crate::counts::State;
@@ -22,6 +22,8 @@ pub(crate) struct History {
     setting: Setting,
     setpoint: Option<f64>,
     paces: Paces,
+    /// When somebody last looked.
+    further_paces: FurtherPaces,
     /// Whether a law moves it.
     law: bool,
     shadow: bool,
@@ -40,6 +42,7 @@ impl Default for History {
             setting,
             setpoint: None,
             paces: Paces::default(),
+            further_paces: FurtherPaces::default(),
             law: false,
             shadow: false,
             unheard: None,
@@ -58,6 +61,10 @@ impl History {
 
     pub(crate) fn change(&mut self, now: Instant, change: &Change) -> bool {
         let (_, new) = self.intervals.at(now);
+        if change.reason == Reason::Manual && !self.law {
+            self.hand(now, change);
+            return new;
+        }
         self.law = true;
         self.unheard = None;
         if self.moves.is_empty() {
@@ -109,6 +116,7 @@ impl History {
         self.setpoint = snapshot.setpoint;
         self.first_limit = self.setting.limit;
         self.paces = Paces::seen(snapshot.pace);
+        self.further_paces = snapshot.further_paces;
         self.law = snapshot.learns;
         self.shadow = snapshot.shadow;
         let state = State::new(&self.setting, self.setpoint);
@@ -121,6 +129,7 @@ impl History {
         self.intervals.at(now).0.snapshot(snapshot);
         self.law |= snapshot.learns;
         self.shadow = snapshot.shadow;
+        self.further_paces = snapshot.further_paces;
         if let Some((since, there)) = self.unheard.take() {
             self.by_hand(since, there);
         }
@@ -164,6 +173,20 @@ impl History {
         pause
             .into_iter()
             .for_each(|until| self.intervals.pause(at, until));
+    }
+
+    /// A door without a law says that it was moved: unless somebody has looked before it did.
+    fn hand(&mut self, now: Instant, change: &Change) {
+        if change.to == self.setting {
+            return;
+        }
+        if self.moves.is_empty() {
+            self.began(change.from.limit);
+        }
+        self.paces.move_to(change.to.pace);
+        self.push(now, *change);
+        self.setting = change.to;
+        self.set(now);
     }
 
     /// What share of failures the law aims at.
@@ -234,6 +257,11 @@ impl History {
     /// Of the whole run: a moment has their number.
     pub(crate) fn gave_up(&self) -> &GaveUps {
         &self.gave_up
+    }
+
+    /// The paces beside the first one, when somebody last looked.
+    pub(crate) fn further_paces(&self) -> &FurtherPaces {
+        &self.further_paces
     }
 
     /// Whether the law decides without being followed, when somebody last looked.
@@ -333,6 +361,52 @@ mod tests {
         assert_eq!(spans[0].counts().waiting, Some(0));
         assert_eq!(spans[1].counts().waiting, Some(7));
         assert_eq!(spans[1].counts().state, State::new(&seen(&snapshot), None));
+    }
+
+    #[test]
+    fn what_a_door_without_a_law_says_was_moved_is_kept_once_whether_it_was_seen_before_or_not() {
+        let (mut history, origin) = (History::default(), origin());
+        let mut snapshot = Snapshot::new(10);
+        history.begin(&snapshot);
+        history.look(origin, &snapshot);
+        let told = |from: &Snapshot, to: &Snapshot| Change {
+            from: seen(from),
+            to: seen(to),
+            reason: Reason::Manual,
+        };
+        let at = |millis| origin + Duration::from_millis(millis);
+        let mut before = snapshot;
+        (snapshot.limit, snapshot.pace) = (4, Some(per_second(5.0)));
+        history.change(at(10), &told(&before, &snapshot));
+        history.look(at(11), &snapshot);
+        before = snapshot;
+        snapshot.limit = 6;
+        history.look(at(20), &snapshot);
+        history.change(at(21), &told(&before, &snapshot));
+        before = snapshot;
+        snapshot.pause_until = Some(at(60));
+        history.change(at(30), &told(&before, &snapshot));
+        before = snapshot;
+        snapshot.pause_until = None;
+        history.change(at(45), &told(&before, &snapshot));
+        history.look(at(70), &snapshot);
+
+        let moves = kept(&history);
+        let to = moves.iter().map(|it| (it.change.to.limit, it.event));
+        let pause = Some(Event::Pause(Duration::from_millis(30)));
+        assert_eq!(
+            to.collect::<Vec<_>>(),
+            [(4.0, None), (6.0, None), (6.0, pause), (6.0, None)]
+        );
+        assert!(moves.iter().all(|it| it.change.reason == Reason::Manual));
+        assert!(!history.law);
+        let spans = history.spans(Duration::ZERO);
+        let paused = spans.iter().map(|span| span.counts().paused);
+        let paused: Vec<bool> = paused.collect();
+        assert_eq!(
+            paused,
+            [false, false, false, true, true, false, false, false]
+        );
     }
 
     #[test]

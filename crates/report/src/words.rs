@@ -107,6 +107,9 @@ fn summary(history: &History) -> String {
     }
     let (what, value) = limit_or_pace(history, counts);
     let _ = write!(words, "; {what} {value}");
+    if let Some(further) = further_paces(history) {
+        let _ = write!(words, "; further paces {further}");
+    }
     if history.is_shadow() {
         words.push_str(", in shadow: not followed");
     }
@@ -150,6 +153,13 @@ pub(crate) fn pace(rate: f64) -> String {
     // A rate is a quotient: `10/h`, not `10.0/h`.
     let rate = (1_000.0 * seconds * rate).round() / 1_000.0;
     format!("{}/{unit}", number(rate))
+}
+
+/// `3333/s, 1/min`: those beside the first, if there are any.
+pub(crate) fn further_paces(history: &History) -> Option<String> {
+    let further = history.further_paces().iter();
+    let further: Vec<_> = further.map(|(_, further)| pace(further.rate())).collect();
+    (!further.is_empty()).then(|| further.join(", "))
 }
 
 /// What it ran at: a limit, or where there never was one a pace.

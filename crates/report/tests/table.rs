@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use tidegate_control::{Aimd, Prober};
 use tidegate_core::{
-    Cause, Change, Controller, Observer, Outcome, Reason, Refused, RefusedReason, Sample, Setting,
-    per_second,
+    Cause, Change, Controller, Observer, Outcome, Pace, Reason, Refused, RefusedReason, Sample,
+    Setting, Snapshot, Steer, per_minute, per_second,
 };
 use tidegate_report::Report;
 
@@ -204,6 +204,40 @@ fn a_pace_of_millions_and_a_run_of_years_stay_within_a_hundred_columns() {
         table.lines().all(|line| line.chars().count() <= 100),
         "{table}"
     );
+}
+
+/// A rate that limits requests and tokens.
+#[derive(Clone, Debug)]
+struct TwoPaces;
+
+impl Steer for TwoPaces {
+    fn snapshot(&self) -> Snapshot {
+        let mut snapshot = Snapshot::new(usize::MAX);
+        snapshot.pace = Some(per_minute(500.0));
+        snapshot.further_paces.set(1, Some(per_minute(200_000.0)));
+        snapshot
+    }
+
+    fn set_limit(&self, _limit: usize) {}
+
+    fn set_pace(&self, _pace: Option<Pace>) {}
+
+    fn pause_until(&self, _until: Instant) {}
+}
+
+#[test]
+fn all_paces_of_a_rate_are_in_the_summary() {
+    let (report, origin) = (Report::attach(&TwoPaces), origin());
+    report.on_wait(origin, Duration::from_millis(3));
+    let table = report.table();
+    let summary = "no answer was heard of in 0 ms; pace 8.33/s; further paces 3333/s\n";
+    assert!(table.starts_with(summary), "{table}");
+    let page = report.html();
+    assert!(
+        page.contains("<dt>further paces</dt><dd>3333/s</dd>"),
+        "{page}"
+    );
+    assert!(report.svg().contains("further paces 3333/s"));
 }
 
 #[test]

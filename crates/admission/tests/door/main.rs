@@ -4,6 +4,7 @@
 mod bounds;
 mod closing;
 mod cooldown;
+mod hands;
 mod leases;
 mod limit;
 mod observers;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tidegate_admission::Door;
-use tidegate_core::{Pace, Start, per, per_hour, per_second};
+use tidegate_core::{Pace, Start, Steer as _, per, per_hour, per_second, strict};
 
 use crate::support::{Log, Polls, assert_free, ms, now};
 
@@ -334,4 +334,28 @@ async fn one_who_gives_up_at_the_moment_of_its_grant_gives_back_its_tokens() {
     assert_eq!((door.in_flight(), tokens(&door)), (1, 1));
     drop(first);
     assert_free(&door, 10);
+}
+
+#[test]
+fn a_snapshot_has_all_paces_with_their_numbers() {
+    let door = Door::without_limit("rate");
+    door.set_pace(Some(per_second(5.0)));
+    assert_eq!(
+        door.snapshot().paces().collect::<Vec<_>>(),
+        [(0, per_second(5.0))]
+    );
+    for (number, rate) in [(1, 7.0), (2, 9.0)] {
+        assert_eq!(door.add_pace(per_second(rate)), number);
+    }
+    door.set_pace_of(1, None);
+    let paces = [(0, per_second(5.0)), (2, per_second(9.0))];
+    assert_eq!(door.snapshot().paces().collect::<Vec<_>>(), paces);
+    door.set_pace_of(1, Some(strict(3, ms(100))));
+    door.set_pace(None);
+    let paces = [(1, strict(3, ms(100))), (2, per_second(9.0))];
+    let snapshot = door.snapshot();
+    assert_eq!(
+        (snapshot.pace, snapshot.paces().collect::<Vec<_>>()),
+        (None, paces.into())
+    );
 }

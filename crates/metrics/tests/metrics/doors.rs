@@ -59,11 +59,33 @@ async fn a_gate_shows_how_it_stands_who_waited_and_who_was_refused() {
     let full = [STACK, ("tidegate_reason", "queue_full")];
     assert_eq!(recorded.value("tidegate_gate_refused_total", &full), 1.0);
     assert_eq!(recorded.total("tidegate_gate_refused_total"), 1.0);
-    assert_eq!(
-        recorded.find("tidegate_gate_pace_count_per_second", &[STACK]),
-        None
-    );
+    assert_eq!(recorded.total("tidegate_gate_pace_count_per_second"), 0.0);
     assert_eq!(recorded.total("tidegate_gate_outcomes_total"), 0.0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_of_a_pause_counts_down_and_of_several_it_is_the_longest() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("crawl");
+    let gates = [GateLayer::new(2).handle(), GateLayer::new(3).handle()];
+    gates.iter().for_each(|gate| metrics.attach(gate));
+    let rate = RateLayer::per_second(10.0).handle();
+    metrics.attach(&rate);
+    let left = || {
+        metrics.refresh();
+        ["gate", "rate"].map(|of| recorded.value(&format!("tidegate_{of}_pause_seconds"), &[STACK]))
+    };
+    assert_eq!(left(), [0.0, 0.0]);
+    gates[0].pause_until(now() + 5 * SECOND);
+    gates[1].pause_until(now() + 30 * SECOND);
+    rate.pause_until(now() + 2 * SECOND);
+    assert_eq!(left(), [30.0, 2.0]);
+    tokio::time::advance(3 * SECOND + SECOND / 4).await;
+    assert_eq!(left(), [26.75, 0.0]);
+    gates[1].end_pause();
+    assert_eq!(left(), [1.75, 0.0]);
+    drop(gates);
+    assert_eq!(left(), [0.0, 0.0]);
 }
 
 #[test]
@@ -91,6 +113,27 @@ fn ten_thousand_refusals_are_ten_thousand() {
     );
 }
 
+#[test]
+fn each_of_several_paces_has_its_number_and_of_several_doors_each_number_is_a_sum() {
+    let recorded = Recorded::new();
+    let metrics = Metrics::new("llm");
+    let quota = || RateLayer::per_second(8.0).and(per_second(3_000.0)).handle();
+    let rates = [quota(), quota(), RateLayer::per_second(2.0).handle()];
+    rates.iter().for_each(|rate| metrics.attach(rate));
+    let pace = |number| {
+        let labels = [("tidegate_stack", "llm"), ("tidegate_pace_number", number)];
+        recorded.find("tidegate_rate_pace_count_per_second", &labels)
+    };
+    metrics.refresh();
+    assert_eq!(["0", "1", "2"].map(pace), [Some(18.0), Some(6_000.0), None]);
+    rates[0].set_pace_of(1, None);
+    metrics.refresh();
+    assert_eq!(["0", "1"].map(pace), [Some(18.0), Some(3_000.0)]);
+    drop(rates);
+    metrics.refresh();
+    assert_eq!(["0", "1"].map(pace), [Some(0.0), Some(0.0)]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_rate_has_a_pace_and_no_limit() {
     let recorded = Recorded::new();
@@ -102,7 +145,10 @@ async fn a_rate_has_a_pace_and_no_limit() {
     rate.set_pace(None);
     metrics.refresh();
     assert_eq!(
-        recorded.value("tidegate_rate_pace_count_per_second", &[STACK]),
+        recorded.value(
+            "tidegate_rate_pace_count_per_second",
+            &[STACK, ("tidegate_pace_number", "0")]
+        ),
         0.0
     );
     assert_eq!(recorded.value("tidegate_rate_waiting", &[STACK]), 0.0);
@@ -390,7 +436,7 @@ fn a_gate_that_is_gone_is_freed_and_its_gauges_are_zero() {
     assert_eq!(gone.snapshot(), None);
     assert_eq!(recorded.value("tidegate_gate_limit", &[STACK]), 9.0);
     metrics.refresh();
-    for name in ["limit", "in_flight", "waiting"] {
+    for name in ["limit", "in_flight", "waiting", "pause_seconds"] {
         assert_eq!(
             recorded.value(&format!("tidegate_gate_{name}"), &[STACK]),
             0.0
@@ -433,11 +479,13 @@ fn each_metric_says_what_it_is_and_in_which_unit() {
         ("tidegate_gate_in_flight", "gauge"),
         ("tidegate_gate_waiting", "gauge"),
         ("tidegate_gate_pace_count_per_second", "gauge"),
+        ("tidegate_gate_pause_seconds", "gauge"),
         ("tidegate_gate_wait_duration_seconds", "histogram"),
         ("tidegate_gate_refused_total", "counter"),
         ("tidegate_gate_outcomes_total", "counter"),
         ("tidegate_rate_waiting", "gauge"),
         ("tidegate_rate_pace_count_per_second", "gauge"),
+        ("tidegate_rate_pause_seconds", "gauge"),
         ("tidegate_rate_wait_duration_seconds", "histogram"),
         ("tidegate_rate_refused_total", "counter"),
         ("tidegate_governor_setpoint_ratio", "gauge"),

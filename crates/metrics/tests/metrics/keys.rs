@@ -138,8 +138,9 @@ fn a_gate_and_a_rate_of_one_key_share_its_name() {
     metrics.key("a").attach(&rate);
     let key = [STACK, ("tidegate_key", "a")];
     assert_eq!(recorded.value("tidegate_gate_limit", &key), 1.0);
+    let pace = [key[0], key[1], ("tidegate_pace_number", "0")];
     assert_eq!(
-        recorded.value("tidegate_rate_pace_count_per_second", &key),
+        recorded.value("tidegate_rate_pace_count_per_second", &pace),
         1.0
     );
 }

@@ -109,6 +109,8 @@ fn tiles(page: &mut String, history: &History) {
     }
     let (what, value) = words::limit_or_pace(history, counts);
     tiles.push((what.to_owned(), value));
+    let further = words::further_paces(history);
+    tiles.extend(further.map(|further| (String::from("further paces"), further)));
     page.push_str("<dl class=\"tiles\">\n");
     for (what, value) in tiles {
         let _ = writeln!(page, "<div><dt>{what}</dt><dd>{value}</dd></div>");
