@@ -54,9 +54,6 @@ const SHORTEST: Duration = Duration::from_secs(1);
 /// A reason of a law's own is not longer than this.
 const REASON: usize = 200;
 
-/// So many keys are named in a line about refusals.
-const KEYS: usize = 3;
-
 impl Events {
     /// Of a stack of this name, such as that of the service it calls.
     pub fn new(stack: &str) -> Self {
@@ -116,7 +113,7 @@ impl Observer for Events {
                 target: "tidegate",
                 stack = self.stack(),
                 key = self.key_name(),
-                outcome = ?sample.outcome,
+                outcome = sample.outcome.name(),
                 latency_ms = sample.latency.map(millis),
                 in_flight = sample.in_flight,
                 "no success"
@@ -129,9 +126,11 @@ impl Observer for Events {
         let (from, to) = (&change.from, &change.to);
         let limits = from.limit.to_bits() != to.limit.to_bits();
         let paces = from.pace != to.pace;
-        let pause = to
-            .pause_until
-            .filter(|_| from.pause_until != to.pause_until);
+        let left = |until: Option<Instant>| {
+            until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
+        };
+        let pause = left(to.pause_until);
+        let pauses = from.pause_until != to.pause_until && pause != left(from.pause_until);
         // Not of the request that happens to come by: see `Stack::tell` too.
         debug!(
             target: "tidegate",
@@ -142,7 +141,7 @@ impl Observer for Events {
             limit = limits.then(|| rounded(to.limit)),
             per_second_before = from.pace.filter(|_| paces).map(|pace| pace.rate()),
             per_second = to.pace.filter(|_| paces).map(|pace| pace.rate()),
-            pause_ms = pause.map(|until| millis(until.saturating_duration_since(now))),
+            pause_ms = pauses.then(|| millis(pause)),
             reason = text::tame(&change.reason.to_string(), REASON),
             "moved"
         );
@@ -229,7 +228,6 @@ impl Stack {
 
     /// Outside of the lock: who listens may come back.
     fn tell(&self, tally: &Tally) {
-        let keys = tally.keys.first(KEYS);
         warn!(
             target: "tidegate",
             parent: None,
@@ -243,7 +241,7 @@ impl Stack {
             no_room = tally.because("no_room"),
             closed = tally.because("closed"),
             longest_wait_ms = millis(tally.longest_wait),
-            most_refused = (!keys.is_empty()).then(|| tracing::field::debug(keys)),
+            most_refused = tally.most_refused(),
             "requests were refused, nothing was sent"
         );
     }

@@ -35,7 +35,7 @@
 //! | level | what |
 //! |---|---|
 //! | warn | requests were refused: at most one line in each [interval](Events::every), with how many, why, and whose |
-//! | debug | a law moved a limit, a pace or a pause, and why, or found its limit moved by hand; a retry was decided on; a call was given up, and why; the span of a request |
+//! | debug | a law moved a limit, a pace or a pause, and why, or found its limit moved by hand; those of a plain gate or rate were moved by hand; a retry was decided on; a call was given up, and why; the span of a request |
 //! | trace | a request had to wait, or was refused; an answer was no success, one that says nothing of the service included |
 //!
 //! So nothing is said of a single request at info or above, but of the first one that is refused after
@@ -44,8 +44,11 @@
 //!
 //! # What is not said
 //!
-//! What is moved by hand at a gate or a rate without a law, and with one a pace, a pause or closing: see
-//! [`Observer::on_change`](tidegate_core::Observer::on_change).
+//! That something was closed, that a pace or a pause was moved by hand where there is a law, and some more:
+//! see [`Observer::on_change`](tidegate_core::Observer::on_change).
+//!
+//! What waits for the worker of tower's `Buffer`, in its queue or since a service below is not ready there: such a
+//! request is at no door of ours yet. What waits in the future that the worker hands out is seen.
 //!
 //! Neither a path nor a query, no header, no body, and not the words of an error, in which clients put the
 //! whole URL. Names of stacks and keys are [made harmless](tidegate_core::text::name) and cut to 100

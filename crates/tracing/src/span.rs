@@ -10,7 +10,7 @@ use tracing::field::Empty;
 use tracing::{Span, debug_span};
 
 /// Disabled where nobody listens.
-pub(crate) fn of<Request: RequestHead>(request: &Request) -> Span {
+pub(crate) fn of<Request: RequestHead>(request: &Request, stack: Option<&str>) -> Span {
     let method = METHODS[method_index(request.method())];
     debug_span!(
         target: "tidegate",
@@ -23,6 +23,7 @@ pub(crate) fn of<Request: RequestHead>(request: &Request) -> Span {
         http.request.resend_count = resends(Attempt::current()),
         http.response.status_code = Empty,
         "error.type" = Empty,
+        tidegate.stack = stack,
         tidegate.gave_up = Empty,
         tidegate.refused_by = Empty,
         tidegate.refused_because = Empty,

@@ -1,3 +1,6 @@
+use std::sync::Arc;
+
+use tidegate_core::text;
 use tower_layer::Layer;
 
 use crate::Spanned;
@@ -15,6 +18,7 @@ use crate::Spanned;
 /// | `http.request.resend_count` | sent again | below a retry, which time this is; above one, how often: see below |
 /// | `http.response.status_code` | answered | where a retry let the last response go, that one's |
 /// | `error.type` | failed | a status of 400 or more, `throttled`, `unavailable`, `timed_out`, `connection`, `refused`, `cancelled`, or `_OTHER` |
+/// | `tidegate.stack` | it has a name | [what the stack is called](Self::name) |
 /// | `tidegate.gave_up` | a retry [gave up](tidegate_retry::GaveUp) | [why](tidegate_retry::GaveUpReason::name): `budget`, `deadline`, `refused` and the like |
 /// | `tidegate.refused_by`, `tidegate.refused_because` | refused, or the last retry was | the layer, and `queue_full` and the like |
 /// | `tidegate.wait_ms` | over | in layers of ours that had not sent it yet, and for a service that was not ready |
@@ -29,13 +33,32 @@ use crate::Spanned;
 /// sent. What waits behind the worker of tower's `Buffer` waits unseen.
 ///
 /// Where nobody listens to the span it costs a look at whether somebody does.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SpanLayer(());
+#[derive(Clone, Debug, Default)]
+pub struct SpanLayer {
+    stack: Option<Arc<str>>,
+}
 
 impl SpanLayer {
     /// Spans with the target `tidegate` and the name `request`.
     pub fn new() -> Self {
-        Self(())
+        Self::default()
+    }
+
+    /// What the stack is called in each span, such as the service that it calls; as
+    /// [`Events::new`](crate::Events::new) has it for events. Default: nothing.
+    ///
+    /// Of a URL only scheme, host and path are shown, and of any name at most 100 characters on one line.
+    ///
+    /// ```
+    /// use tidegate_tracing::SpanLayer;
+    ///
+    /// let spans = SpanLayer::new().name("users");
+    /// # drop(spans);
+    /// ```
+    #[must_use]
+    pub fn name(self, stack: &str) -> Self {
+        let stack = Some(text::name(stack).into());
+        Self { stack }
     }
 }
 
@@ -43,6 +66,6 @@ impl<S> Layer<S> for SpanLayer {
     type Service = Spanned<S>;
 
     fn layer(&self, inner: S) -> Self::Service {
-        Spanned::new(inner)
+        Spanned::new(inner, self.stack.clone())
     }
 }

@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tidegate_classify::{RequestHead, ResponseHead};
@@ -10,11 +11,12 @@ use crate::{ResponseFuture, span};
 #[derive(Clone, Debug)]
 pub struct Spanned<S> {
     inner: S,
+    stack: Option<Arc<str>>,
 }
 
 impl<S> Spanned<S> {
-    pub(crate) fn new(inner: S) -> Self {
-        Self { inner }
+    pub(crate) fn new(inner: S, stack: Option<Arc<str>>) -> Self {
+        Self { inner, stack }
     }
 
     /// The service below.
@@ -41,7 +43,7 @@ where
 
     #[inline]
     fn call(&mut self, request: Request) -> Self::Future {
-        let span = span::of(&request);
+        let span = span::of(&request, self.stack.as_deref());
         let entered = span.enter();
         let response = self.inner.call(request);
         drop(entered);

@@ -20,6 +20,9 @@ pub(crate) struct Tally {
 /// So many layers are named.
 const LAYERS: usize = 8;
 
+/// So many keys are named.
+const KEYS: usize = 3;
+
 impl Tally {
     pub(crate) fn add(&mut self, refused: &Refused, waited: Duration, key: Option<&Arc<str>>) {
         self.refused += 1;
@@ -40,6 +43,15 @@ impl Tally {
         let reasons = RefusedReason::NAMES.into_iter().zip(self.reasons);
         let mut there = reasons.filter(|(_, count)| *count > 0);
         there.find_map(|(known, count)| (known == name).then_some(count))
+    }
+
+    /// `a (13), b (6)`: the keys that are refused most often, and how often at least.
+    pub(crate) fn most_refused(&self) -> Option<String> {
+        let keys = self.keys.first(KEYS).into_iter();
+        let keys: Vec<_> = keys
+            .map(|(key, times)| format!("{key} ({times})"))
+            .collect();
+        (!keys.is_empty()).then(|| keys.join(", "))
     }
 
     /// `gate, rate`.

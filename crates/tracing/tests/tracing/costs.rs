@@ -17,7 +17,7 @@ type Answer = Ready<Result<Response<()>, tidegate_core::Error>>;
 #[test]
 fn a_span_to_which_nobody_listens_allocates_nothing() {
     let echo = service_fn(|_: Request<()>| -> Answer { ready(Ok(Response::new(()))) });
-    let mut stack = SpanLayer::new().layer(echo);
+    let mut stack = SpanLayer::new().name("users").layer(echo);
     let mut send = || {
         let request = Request::get("https://api.example/").body(()).unwrap();
         let mut response = |request| stack.call(request).now_or_never().unwrap().unwrap();

@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use tower::{Layer, ServiceBuilder, ServiceExt, service_fn};
 use tracing::Level;
 
-use crate::heard::Heard;
+use crate::heard::{Heard, Line};
 use crate::now;
 
 #[tokio::test(start_paused = true)]
@@ -110,6 +110,56 @@ async fn a_law_that_moves_its_gate_is_heard_through_its_handle() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hand_at_a_gate_without_a_law_is_a_word_at_debug() {
+    let (heard, _listening) = Heard::listen();
+    let gate = GateLayer::new(8).handle();
+    Events::new("users").key("a.example").attach(&gate);
+    gate.set_limit(4);
+    gate.set_pace(Some(per_second(50.0)));
+    gate.pause_until((now() + 1_500.ms()).into_std());
+    gate.end_pause();
+    let events = heard.events();
+    assert!(events.iter().all(|event| event.level == Level::DEBUG));
+    let words: Vec<_> = events.iter().map(Line::words).collect();
+    let moved = |what: &str| format!("key=a.example {what} reason=moved by hand stack=users");
+    assert_eq!(
+        words,
+        [
+            moved("limit=4.0 limit_before=8.0 message=moved"),
+            moved("message=moved per_second=50.0"),
+            moved("message=moved pause_ms=1500.0"),
+            moved("message=moved pause_ms=0.0"),
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hand_at_a_laws_handle_is_told_once_by_the_law_that_goes_on_from_there() {
+    let (heard, _listening) = Heard::listen();
+    let gate = GateLayer::new(1).hold_head();
+    let classifier = |_: tidegate_classify::Answer<'_, u32>| Outcome::Ignored;
+    let feedback = FeedbackLayer::new(classifier, Aimd::new(), gate.handle()).hold_head();
+    let handle = feedback.handle();
+    Events::new("users").attach(&handle);
+    handle.set_limit(20);
+    gate.handle().pause_until((now() + 1.ms()).into_std());
+    assert_eq!(heard.events().len(), 0);
+    let stack = ServiceBuilder::new().layer(gate).layer(feedback);
+    let echo = service_fn(async |n: u32| Ok::<_, std::io::Error>(n));
+    stack.service(echo).oneshot(1).await.unwrap();
+    let events = heard.events();
+    let moved: Vec<_> = events
+        .iter()
+        .filter(|it| it.get("message") == "moved")
+        .collect();
+    assert_eq!(moved.len(), 1, "{events:?}");
+    assert_eq!(
+        moved[0].words(),
+        "limit=20.0 limit_before=1.0 message=moved reason=moved by hand stack=users"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn whoever_waits_is_a_word_at_trace() {
     let (heard, _listening) = Heard::listen();
     let gate = GateLayer::new(1).hold_head();
@@ -151,7 +201,7 @@ async fn a_retry_is_a_word_at_debug_and_a_failure_one_at_trace() {
         .iter()
         .map(|line| (line.level, line.words()))
         .collect();
-    let failed = "in_flight=2 latency_ms=20.0 message=no success outcome=Overload(Throttled) \
+    let failed = "in_flight=2 latency_ms=20.0 message=no success outcome=throttled \
                   stack=users";
     let again = "after_ms=100.0 attempt=2 message=tries again stack=users";
     let gave_up = "message=gave up reason=budget sent=2 stack=users";

@@ -14,8 +14,16 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use crate::now;
 
+/// What a subscriber writes.
 #[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Log {
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let log = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
+        log.lines().map(str::to_owned).collect()
+    }
+}
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -35,8 +43,7 @@ impl MakeWriter<'_> for Log {
     }
 }
 
-/// Everything that can be said of a stack in which all is `words`, but for the reason of a law, which is
-/// a constant of the program.
+/// Everything that can be said of a stack in which all is `words`, in lines of text.
 async fn say(words: &'static str, reason: &'static str) -> Vec<String> {
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
@@ -47,6 +54,13 @@ async fn say(words: &'static str, reason: &'static str) -> Vec<String> {
         .with_ansi(false)
         .finish();
     let listening = tracing::subscriber::set_default(subscriber);
+    everything(words, reason).await;
+    drop(listening);
+    log.lines()
+}
+
+/// All is `words` but for the reason of a law, which is a constant of the program.
+pub(crate) async fn everything(words: &'static str, reason: &'static str) {
     let events = Events::new(words).key(words);
     let (from, to) = (Setting::limit(1.0), Setting::limit(2.0));
     let reason = Reason::Other(reason);
@@ -68,7 +82,7 @@ async fn say(words: &'static str, reason: &'static str) -> Vec<String> {
         },
     );
     let stack = ServiceBuilder::new()
-        .layer(SpanLayer::new())
+        .layer(SpanLayer::new().name(words))
         .layer(keyed.clone());
     let stack = stack.service(service_fn(move |_: http::Request<()>| async move {
         Err::<http::Response<()>, _>(io::Error::other(words))
@@ -85,21 +99,22 @@ async fn say(words: &'static str, reason: &'static str) -> Vec<String> {
     keyed.handle().key(words).close();
     let error = stack.oneshot(request()).await.unwrap_err();
     assert!(error.refused().is_some());
-    drop(listening);
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
-    log.lines().map(str::to_owned).collect()
+}
+
+/// What others may call a stack or a key.
+pub(crate) fn hostile() -> [&'static str; 4] {
+    [
+        "</script><script>alert(1)</script>",
+        "a\nERROR forged\r\nb\0\u{1b}[31mred\u{202e}\u{2028}\u{7f}\u{9b}",
+        "\" stack=\"other\" '`\\",
+        Box::leak("tide ".repeat(200_000).into_boxed_str()),
+    ]
 }
 
 #[tokio::test(start_paused = true)]
 async fn hostile_names_and_errors_stay_on_their_lines() {
-    let long: &'static str = Box::leak("tide ".repeat(200_000).into_boxed_str());
     let lines = say("tide", "tide").await;
-    for words in [
-        "</script><script>alert(1)</script>",
-        "a\nERROR forged\r\nb\0\u{1b}[31mred\u{202e}\u{2028}\u{7f}\u{9b}",
-        "\" stack=\"other\" '`\\",
-        long,
-    ] {
+    for words in hostile() {
         let said = say(words, words).await;
         assert_eq!(said.len(), lines.len(), "{said:#?}");
         for line in &said {

@@ -4,6 +4,7 @@ mod costs;
 mod events;
 mod heard;
 mod hostile;
+mod json;
 mod refusals;
 #[cfg(feature = "reqwest")]
 mod reqwest;

@@ -136,7 +136,7 @@ async fn a_line_says_by_whom_why_how_long_and_whose() {
         rest.words(),
         "by=gate, rate, door closed=6 longest_wait_ms=50.0 \
          message=requests were refused, nothing was sent \
-         most_refused=[(\"a\", 13), (\"b\", 6), (\"c\", 3)] no_room=6 paused=4 queue_full=1 \
+         most_refused=a (13), b (6), c (3) no_room=6 paused=4 queue_full=1 \
          refused=22 stack=crawl wait_too_long=2 waited_too_long=3"
     );
 }

@@ -82,6 +82,22 @@ async fn a_span_says_how_long_the_request_waited_and_what_was_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_span_names_its_stack_if_that_has_a_name() {
+    let (heard, _listening) = Heard::listen();
+    let hostile = "https://me:secret@api.example/v1?key=secret";
+    for name in ["users", hostile] {
+        let stack = SpanLayer::new().name(name).layer(answers(&[200]));
+        stack.clone().oneshot(get()).await.unwrap();
+    }
+    let spans = heard.spans();
+    let names: Vec<_> = spans
+        .iter()
+        .map(|span| span.get("tidegate.stack"))
+        .collect();
+    assert_eq!(names, ["users", "https://api.example/v1"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn above_a_retry_it_is_a_call_and_below_it_an_attempt() {
     let (heard, _listening) = Heard::listen();
     let events = Events::new("users");
