@@ -94,7 +94,8 @@ async fn a_timeout_around_the_whole_stack_backs_off_from_an_upstream_that_stalls
     }
 }
 
-#[tokio::test]
+/// The time stands still, since a panic takes some where a backtrace is wanted.
+#[tokio::test(start_paused = true)]
 async fn a_service_that_panics_is_counted_once_and_its_place_is_free() {
     let law = Recorder::new(10);
     let gate = GateLayer::new(10);
