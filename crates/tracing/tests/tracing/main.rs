@@ -1,6 +1,5 @@
 //! What a subscriber hears of a stack.
 
-mod costs;
 mod events;
 mod heard;
 mod hostile;

@@ -1,21 +1,39 @@
-//! What it costs where nobody listens.
+//! What it costs where nobody listens: a program of its own, since one thread that listens changes what
+//! is made ready for all.
+
+#[expect(dead_code, reason = "the other tests read what was heard")]
+#[path = "tracing/heard.rs"]
+mod heard;
 
 use std::future::{Ready, ready};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use allocation_counter::measure;
 use futures_util::FutureExt;
 use http::{Request, Response};
 use tidegate_core::{Change, Observer as _, Outcome, Reason, Sample, Setting, Units};
 use tidegate_tracing::{Events, SpanLayer};
+use tokio::time::Instant;
 use tower::{Layer, Service, service_fn};
 
 use crate::heard::Heard;
-use crate::now;
+
+#[expect(clippy::disallowed_methods, reason = "any moment will do")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// One test after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 type Answer = Ready<Result<Response<()>, tidegate_core::Error>>;
 
 #[test]
 fn a_span_to_which_nobody_listens_allocates_nothing() {
+    let _alone = alone();
     let echo = service_fn(|_: Request<()>| -> Answer { ready(Ok(Response::new(()))) });
     let mut stack = SpanLayer::new().name("users").layer(echo);
     let mut send = || {
@@ -28,8 +46,9 @@ fn a_span_to_which_nobody_listens_allocates_nothing() {
     assert_ne!(send(), 0);
 }
 
-#[tokio::test(start_paused = true)]
-async fn events_to_which_nobody_listens_allocate_nothing() {
+#[test]
+fn events_to_which_nobody_listens_allocate_nothing() {
+    let _alone = alone();
     let events = Events::new("users").key("a.example");
     let at = now().into_std();
     let sample = Sample {
