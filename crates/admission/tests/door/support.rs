@@ -23,6 +23,13 @@ pub(crate) fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
 }
 
+/// Real time: a test that somebody waits for has to get there before the wait is over. It is tried with
+/// waits that are longer and longer, and says whether it got there.
+pub(crate) fn with_time_enough(test: impl Fn(u32) -> bool) {
+    let got_there = [1, 4, 16].into_iter().any(test);
+    assert!(got_there, "nobody was seen to wait for seconds");
+}
+
 /// Writes down when something happened, in milliseconds since it was made.
 #[derive(Clone)]
 pub(crate) struct Log {

@@ -52,10 +52,17 @@ fn a_waker_that_panics_costs_the_one_who_enters_nothing() {
     let door = Door::new("gate", 2);
     let panics = Waker::from(Arc::new(Panics));
     let pause_for_a_moment = || {
-        door.pause_until((now() + ms(5)).into_std());
-        let waiting = waits(&door, &panics);
-        std::thread::sleep(ms(10));
-        waiting
+        let mut moment = ms(5);
+        loop {
+            door.pause_until((now() + moment).into_std());
+            let mut waiting = door.acquire(1);
+            if poll_with(&mut waiting, &panics).is_pending() {
+                std::thread::sleep(moment + ms(5));
+                return waiting;
+            }
+            // It was over before somebody could wait.
+            moment *= 2;
+        }
     };
 
     let waiting = pause_for_a_moment();
