@@ -4,10 +4,13 @@ use std::collections::HashSet;
 use std::convert::Infallible;
 use std::env;
 use std::fs::{self, File, OpenOptions};
+use std::future::pending;
 use std::hash::{BuildHasher, RandomState};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use tidegate_batch::{Batch, Summary};
@@ -20,6 +23,9 @@ const WINDOW: usize = 16;
 const KILLS: usize = 20;
 /// After how many more requests it is killed at the latest.
 const LATEST: u64 = 1_000;
+/// After how many nothing is answered any more, however late whoever kills it is: no process ends by
+/// itself, and after the last of them something is left to do.
+const STUCK: usize = 1_900;
 
 /// The file of the checkpoint; beside it are the logs of what was sent and what was done.
 const CHECKPOINT: &str = "TIDEGATE_BATCH_KILLED";
@@ -27,7 +33,7 @@ const CHECKPOINT: &str = "TIDEGATE_BATCH_KILLED";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_twenty_times_nothing_finished_is_sent_again_and_nothing_is_left_out() {
     if let Some(checkpoint) = env::var_os(CHECKPOINT) {
-        drop(run(checkpoint.as_ref(), Duration::from_millis(1)).await);
+        drop(run(checkpoint.as_ref(), Duration::from_millis(1), STUCK).await);
         return;
     }
     let checkpoint = no_file("killed.idx");
@@ -52,7 +58,7 @@ async fn killed_twenty_times_nothing_finished_is_sent_again_and_nothing_is_left_
         assert!(recorded.is_subset(&finished));
     }
 
-    let summary = run(&checkpoint, Duration::ZERO).await;
+    let summary = run(&checkpoint, Duration::ZERO, REQUESTS).await;
     assert_eq!(summary.counts.skipped, recorded.len());
     assert_eq!(summary.counts.succeeded, REQUESTS - recorded.len());
     let sends = lines(&sent);
@@ -95,12 +101,19 @@ fn recorded_in(checkpoint: &Path) -> HashSet<usize> {
 }
 
 /// Writes each index to a log when it is sent and, as long after that as `takes`, to another when it is
-/// done; each by one write.
-async fn run(checkpoint: &Path, takes: Duration) -> Summary {
+/// done; each by one write. No more than `most` are answered.
+async fn run(checkpoint: &Path, takes: Duration, most: usize) -> Summary {
     let [sent, done] = ["sent", "done"].map(|which| log(&checkpoint.with_extension(which)));
+    let answered = Arc::new(AtomicUsize::new(0));
     let service = service_fn(move |index: usize| {
         write(sent, index);
-        async move { Ok::<_, Infallible>(index) }
+        let is_stuck = answered.fetch_add(1, Relaxed) >= most;
+        async move {
+            if is_stuck {
+                pending::<()>().await;
+            }
+            Ok::<_, Infallible>(index)
+        }
     });
     Batch::new(service, 0..REQUESTS)
         .window(WINDOW)
