@@ -75,13 +75,16 @@ fn vote(cell: &AtomicU64, name: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::hash::{BuildHasher, RandomState};
+    use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
     use super::*;
 
+    /// The same in each run.
+    type Hasher = BuildHasherDefault<DefaultHasher>;
+
     #[test]
     fn one_in_a_thousand_is_hot_and_nobody_of_a_million_others() {
-        let (heat, hasher) = (Heat::default(), RandomState::new());
+        let (heat, hasher) = (Heat::default(), Hasher::new());
         let mut hot = Vec::new();
         for request in 0_u32..1_000_000 {
             let name = if request % 1_000 == 0 { 0 } else { 1 + request };
@@ -95,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_was_hot_long_ago_is_forgotten() {
-        let (heat, hasher) = (Heat::default(), RandomState::new());
+        let (heat, hasher) = (Heat::default(), Hasher::new());
         let hash = hasher.hash_one("old");
         for _ in 0..99 {
             assert!(!heat.is_hot(hash, 2_000));
