@@ -170,7 +170,54 @@ fn measure_observed() -> Vec<Value> {
     let bare = with_requests(inner_of_requests());
     let measured = with_requests(metrics.requests().layer(inner_of_requests()));
     rows.push(pair("requests measured", "uncontended", &measured, &bare));
+    let by_hand = with_requests(measured_by_hand(inner_of_requests()));
+    rows.push(pair("requests, by hand", "uncontended", &by_hand, &bare));
+    let one_handle = with_requests(measured_without_labels(inner_of_requests()));
+    rows.push(pair(
+        "requests, one handle",
+        "uncontended",
+        &one_handle,
+        &bare,
+    ));
     rows
+}
+
+/// As one would write it: labels are made, and the recorder looks for them, at each request.
+fn measured_by_hand(inner: impl Inner) -> impl Inner {
+    service_fn(move |request: Request<()>| {
+        let mut inner = inner.clone();
+        async move {
+            let method = request.method().to_string();
+            let host = request.uri().host().unwrap_or_default().to_owned();
+            let port = request.uri().port_u16().unwrap_or(80).to_string();
+            let started = now();
+            let response = inner.call(request).await?;
+            let took = now() - started;
+            metrics::histogram!(
+                "by_hand.request.duration",
+                "http.request.method" => method,
+                "server.address" => host,
+                "server.port" => port,
+                "http.response.status_code" => response.status().as_u16().to_string(),
+            )
+            .record(took);
+            Ok(response)
+        }
+    })
+}
+
+/// What cannot be saved: two clock readings and one recorded duration, all in one series.
+fn measured_without_labels(inner: impl Inner) -> impl Inner {
+    let histogram = metrics::histogram!("one_handle.request.duration");
+    service_fn(move |request: Request<()>| {
+        let (mut inner, histogram) = (inner.clone(), histogram.clone());
+        async move {
+            let started = now();
+            let response = inner.call(request).await?;
+            histogram.record(now() - started);
+            Ok(response)
+        }
+    })
 }
 
 /// Sends it a request to the same host each time.
@@ -189,13 +236,27 @@ fn with_requests(
     })
 }
 
+/// Of requests.
+trait Inner:
+    Service<Request<()>, Response = Response<Empty<Bytes>>, Error = Infallible, Future: Send>
+    + Clone
+    + Send
+    + Sync
+    + 'static
+{
+}
+
+impl<S> Inner for S where
+    S: Service<Request<()>, Response = Response<Empty<Bytes>>, Error = Infallible, Future: Send>
+        + Clone
+        + Send
+        + Sync
+        + 'static
+{
+}
+
 /// Always ready, with an empty body.
-fn inner_of_requests()
--> impl Service<Request<()>, Response = Response<Empty<Bytes>>, Error = Infallible, Future: Send>
-+ Clone
-+ Send
-+ Sync
-+ 'static {
+fn inner_of_requests() -> impl Inner {
     service_fn(|_: Request<()>| ready(Ok(Response::new(Empty::new()))))
 }
 

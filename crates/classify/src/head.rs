@@ -1,4 +1,5 @@
-use http::{HeaderMap, Method, StatusCode};
+use http::uri::Authority;
+use http::{HeaderMap, Method, StatusCode, Uri};
 
 use crate::Peeked;
 
@@ -14,6 +15,10 @@ pub trait RequestHead: Sealed {
     /// The host of its target, as it was written and empty where there is none, and the port, which is that of
     /// the scheme where none was written.
     fn destination(&self) -> (&str, Option<u16>);
+
+    /// The same before it is taken apart, which takes longer than to compare it: as it was written, credentials
+    /// included, and the port of the scheme.
+    fn authority(&self) -> (&str, Option<u16>);
 }
 
 /// What a classifier reads of a response: `http::Response<B>`, and `reqwest::Response` with the
@@ -60,12 +65,21 @@ impl<B> RequestHead for http::Request<B> {
         } else {
             (authority.host(), authority.port_u16())
         };
-        let of_scheme = || match self.uri().scheme_str()? {
-            "http" | "ws" => Some(80),
-            "https" | "wss" => Some(443),
-            _ => None,
-        };
-        (host, port.or_else(of_scheme))
+        (host, port.or_else(|| of_scheme(self.uri())))
+    }
+
+    #[inline]
+    fn authority(&self) -> (&str, Option<u16>) {
+        let written = self.uri().authority();
+        (written.map_or("", Authority::as_str), of_scheme(self.uri()))
+    }
+}
+
+fn of_scheme(uri: &Uri) -> Option<u16> {
+    match uri.scheme_str()? {
+        "http" | "ws" => Some(80),
+        "https" | "wss" => Some(443),
+        _ => None,
     }
 }
 
@@ -98,6 +112,16 @@ impl RequestHead for reqwest::Request {
         let host = url.host_str().unwrap_or_default();
         (host, url.port_or_known_default())
     }
+
+    fn authority(&self) -> (&str, Option<u16>) {
+        let url = self.url();
+        let of_scheme = match url.scheme() {
+            "http" => Some(80),
+            "https" => Some(443),
+            _ => None,
+        };
+        (url.authority(), of_scheme)
+    }
 }
 
 #[cfg(feature = "reqwest")]
@@ -120,23 +144,46 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn goes_to(request: &impl RequestHead, host: &str, port: Option<u16>) {
+    fn goes_to(
+        request: &impl RequestHead,
+        host: &str,
+        port: Option<u16>,
+        written: (&str, Option<u16>),
+    ) {
         assert_eq!(request.destination(), (host, port));
+        assert_eq!(request.authority(), written);
     }
 
     #[test]
     fn a_request_goes_to_a_host_and_to_the_port_of_its_scheme() {
-        for (uri, host, port) in [
-            ("http://a.example/path", "a.example", Some(80)),
-            ("https://me:secret@a.example?key", "a.example", Some(443)),
-            ("http://a.example:8080", "a.example", Some(8080)),
-            ("/path", "", None),
+        let (http, https) = (Some(80), Some(443));
+        for (uri, host, port, written) in [
+            (
+                "http://a.example/path",
+                "a.example",
+                http,
+                ("a.example", http),
+            ),
+            (
+                "https://me:secret@a.example?key",
+                "a.example",
+                https,
+                ("me:secret@a.example", https),
+            ),
+            (
+                "http://a.example:8080",
+                "a.example",
+                Some(8080),
+                ("a.example:8080", http),
+            ),
+            ("/path", "", None, ("", None)),
         ] {
             let request = http::Request::get(uri).body(()).unwrap();
-            goes_to(&request, host, port);
+            goes_to(&request, host, port, written);
             #[cfg(feature = "reqwest")]
             if let Ok(url) = uri.parse() {
-                goes_to(&reqwest::Request::new(Method::GET, url), host, port);
+                let request = reqwest::Request::new(Method::GET, url);
+                goes_to(&request, host, port, written);
             }
         }
     }

@@ -17,13 +17,13 @@ use crate::register;
 /// Each histogram is registered when it is first needed, and found by a number from then on.
 pub(crate) struct Durations {
     labels: Vec<Label>,
-    by_status: Box<[OnceLock<Histogram>]>,
+    by_status: [OnceLock<Histogram>; STATUSES],
     by_error: [OnceLock<Histogram>; ERRORS],
 }
 
-/// Two digits below 64 for each of five classes.
-const STATUSES: usize = 5 * BY_CLASS;
-const BY_CLASS: usize = 64;
+/// From 100 to 599. Those without a name have a place each, too: to look for a name takes longer than a
+/// call may.
+const STATUSES: usize = 500;
 
 /// One for each cause of an overload, and two more.
 const ERRORS: usize = CAUSES.len() + 2;
@@ -32,19 +32,17 @@ const CANCELLED: usize = 5;
 
 impl Durations {
     pub(crate) fn new(labels: Vec<Label>) -> Self {
-        let none = std::iter::repeat_with(OnceLock::new);
         Self {
             labels,
-            by_status: none.take(STATUSES).collect(),
-            by_error: std::array::from_fn(|_| OnceLock::new()),
+            by_status: [const { OnceLock::new() }; STATUSES],
+            by_error: [const { OnceLock::new() }; ERRORS],
         }
     }
 
     #[inline]
     pub(crate) fn answered(&self, status: StatusCode, took: Duration) {
-        let code = known(status);
-        let index = (usize::from(code) / 100 - 1) * BY_CLASS + usize::from(code) % 100;
-        let histogram = self.by_status[index].get_or_init(|| self.of_status(code));
+        let place = usize::from(status.as_u16()).min(99 + STATUSES) - 100;
+        let histogram = self.by_status[place].get_or_init(|| self.of_status(status));
         histogram.record(took);
     }
 
@@ -73,7 +71,8 @@ impl Durations {
     }
 
     #[cold]
-    fn of_status(&self, code: u16) -> Histogram {
+    fn of_status(&self, status: StatusCode) -> Histogram {
+        let code = known(status);
         let status = Label::new("http.response.status_code", code.to_string());
         let error = (code >= 400).then(|| Label::new("error.type", code.to_string()));
         self.register([status].into_iter().chain(error))
@@ -98,7 +97,7 @@ fn known(status: StatusCode) -> u16 {
     match status.as_u16() {
         // "The site is overloaded": no standard has it, and APIs use it.
         529 => 529,
-        code if status.canonical_reason().is_some() && usize::from(code) % 100 < BY_CLASS => code,
+        code if status.canonical_reason().is_some() => code,
         code => (code / 100).min(5) * 100,
     }
 }

@@ -23,6 +23,9 @@ struct Host {
     /// As in a request, but for case and a dot at its end.
     name: Box<str>,
     port: Option<u16>,
+    /// As the first request to it was written, but for credentials, with the port of its scheme: most of the
+    /// others are, too.
+    written: (Box<str>, Option<u16>),
     labels: Vec<Label>,
     by_method: [OnceLock<Arc<Durations>>; METHODS.len()],
 }
@@ -36,7 +39,7 @@ impl Hosts {
             labels: labels.to_vec(),
             hasher: RandomState::new(),
             named: Top::default(),
-            other: Host::new(labels, OTHER, None),
+            other: Host::new(labels, OTHER, None, (OTHER, None)),
         }
     }
 
@@ -47,20 +50,28 @@ impl Hosts {
     /// Those that this request counts among.
     #[inline]
     pub(crate) fn durations(&self, request: &impl RequestHead) -> &Arc<Durations> {
-        let (host, port) = request.destination();
-        let host = host.strip_suffix('.').unwrap_or(host);
-        let known = self.named.find(|known| known.is(host, port));
-        let host = known.unwrap_or_else(|| self.meet(host, port));
+        let written = request.authority();
+        let known = self.named.find(|known| known.was_written(written));
+        let host = known.unwrap_or_else(|| self.take_apart(request, written));
         host.durations(request.method())
     }
 
+    /// It was written in another way before, or it is new.
+    #[inline(never)]
+    fn take_apart(&self, request: &impl RequestHead, written: (&str, Option<u16>)) -> &Host {
+        let (host, port) = request.destination();
+        let host = host.strip_suffix('.').unwrap_or(host);
+        let known = self.named.find(|known| known.is(host, port));
+        known.unwrap_or_else(|| self.meet(host, port, written))
+    }
+
     #[cold]
-    fn meet(&self, host: &str, port: Option<u16>) -> &Host {
+    fn meet(&self, host: &str, port: Option<u16>, written: (&str, Option<u16>)) -> &Host {
         if host.is_empty() || host.len() > LONGEST {
             return &self.other;
         }
         let hash = self.hash(host, port);
-        let new = || Host::new(&self.labels, host, port);
+        let new = || Host::new(&self.labels, host, port, written);
         let named = self.named.meet(hash, |known| known.is(host, port), new);
         named.unwrap_or(&self.other)
     }
@@ -76,18 +87,30 @@ impl Hosts {
 }
 
 impl Host {
-    fn new(labels: &[Label], name: &str, port: Option<u16>) -> Self {
+    fn new(
+        labels: &[Label],
+        name: &str,
+        port: Option<u16>,
+        (written, of_scheme): (&str, Option<u16>),
+    ) -> Self {
         let name = name.to_ascii_lowercase();
         let address = name.trim_start_matches('[').trim_end_matches(']');
         let address = Label::new("server.address", text::name(address));
         let port_label = port.map(|port| Label::new("server.port", port.to_string()));
         let labels = labels.iter().cloned();
+        let (_, written) = written.rsplit_once('@').unwrap_or(("", written));
         Self {
             labels: labels.chain([address]).chain(port_label).collect(),
+            written: (written.into(), of_scheme),
             name: name.into(),
             port,
             by_method: std::array::from_fn(|_| OnceLock::new()),
         }
+    }
+
+    #[inline]
+    fn was_written(&self, (written, of_scheme): (&str, Option<u16>)) -> bool {
+        *self.written.0 == *written && self.written.1 == of_scheme
     }
 
     #[inline]
@@ -110,5 +133,17 @@ impl fmt::Debug for Hosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.named.iter().map(|host| (&host.name, host.port));
         f.debug_list().entries(names).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_not_kept() {
+        let written = ("me:secret@a.example:8080", Some(80));
+        let host = Host::new(&[], "a.example", Some(8080), written);
+        assert!(host.was_written(("a.example:8080", Some(80))));
     }
 }

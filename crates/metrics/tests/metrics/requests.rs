@@ -101,6 +101,34 @@ async fn each_request_is_measured_by_method_host_and_status() {
     );
 }
 
+#[tokio::test]
+async fn a_host_is_one_however_it_is_written_and_another_at_another_port() {
+    let recorded = Recorded::new();
+    let mut stack = ready();
+    for uri in [
+        "http://a.example/",
+        "http://a.example/",
+        "http://me:secret@a.example/",
+        "http://A.Example.:80/",
+        "https://a.example:80/",
+        "https://a.example/",
+        "http://a.example:443/",
+        "http://a.example:8080/",
+    ] {
+        let _ = stack.call(request("GET", uri)).await.unwrap();
+    }
+    for (port, count) in [("80", 5.0), ("443", 2.0), ("8080", 1.0)] {
+        let labels = [
+            ("tidegate_stack", "crawl"),
+            ("http_request_method", "GET"),
+            ("server_address", "a.example"),
+            ("server_port", port),
+            ("http_response_status_code", "200"),
+        ];
+        assert_eq!(recorded.value(&format!("{NAME}_count"), &labels), count);
+    }
+}
+
 /// How many were measured that ended in this error.
 fn failed(recorded: &Recorded, error: &str) -> f64 {
     let labels = [
