@@ -22,6 +22,9 @@ pub struct Metrics {
 impl Metrics {
     /// Those of the stack of that name, which is the label `tidegate.stack` of each. Install the recorder
     /// before: what no recorder was there for is lost.
+    ///
+    /// Once for each name: of two that are made with one name, the gauges are those of the last that was looked
+    /// at, and not their sum. A clone is the same.
     pub fn new(stack: &str) -> Self {
         names::describe();
         Self {
