@@ -3,7 +3,7 @@ use http_body::Body;
 use crate::{End, Hook};
 
 /// A hook that has not been called yet; dropped so, it is called with [`End::Dropped`].
-pub(crate) struct Armed<H: Hook>(Option<H>);
+pub(crate) struct Armed<H: Hook>(pub(crate) Option<H>);
 
 impl<H: Hook> Armed<H> {
     /// For one body: the hook is told that it is open, or is called now if it has ended.

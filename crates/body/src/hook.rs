@@ -1,4 +1,5 @@
 use crate::End;
+use crate::armed::Armed;
 
 /// What to do when a body has ended.
 ///
@@ -25,6 +26,40 @@ pub trait Hook {
     /// Called once, where the end becomes known: from inside the poll that finds it, or from the
     /// body's drop. It should neither block nor panic.
     fn on_end(self, end: End<'_>);
+}
+
+/// Both, the first one first. If that panics at the end, the second is told that the body was dropped.
+impl<A: Hook, B: Hook> Hook for (A, B) {
+    #[inline]
+    fn on_open(&mut self) {
+        self.0.on_open();
+        self.1.on_open();
+    }
+
+    #[inline]
+    fn on_poll(&mut self) {
+        self.0.on_poll();
+        self.1.on_poll();
+    }
+
+    #[inline]
+    fn on_data(&mut self, data: &[u8]) {
+        self.0.on_data(data);
+        self.1.on_data(data);
+    }
+
+    #[inline]
+    fn on_no_body(self) {
+        self.0.on_no_body();
+        self.1.on_no_body();
+    }
+
+    #[inline]
+    fn on_end(self, end: End<'_>) {
+        let mut second = Armed(Some(self.1));
+        self.0.on_end(end);
+        second.fire(end);
+    }
 }
 
 impl<F: FnOnce(End<'_>)> Hook for F {

@@ -341,6 +341,62 @@ fn the_second_hook_is_called_even_if_the_first_panics() {
     log.assert_is(&["body dropped", "second dropped"]);
 }
 
+/// Writes down all that it is told.
+struct Told(&'static str, Log);
+
+impl Hook for Told {
+    fn on_open(&mut self) {
+        self.1.push(format!("{} open", self.0));
+    }
+
+    fn on_poll(&mut self) {
+        self.1.push(format!("{} polled", self.0));
+    }
+
+    fn on_data(&mut self, data: &[u8]) {
+        self.1.push(format!("{} {} bytes", self.0, data.len()));
+    }
+
+    fn on_no_body(self) {
+        self.1.push(format!("{} has no body", self.0));
+    }
+
+    fn on_end(self, end: End<'_>) {
+        self.1.hook(self.0).on_end(end);
+    }
+}
+
+#[test]
+fn two_hooks_in_one_are_told_everything_in_turn() {
+    let log = Log::default();
+    let two = || (Told("first", log.clone()), Told("second", log.clone()));
+    let mut body = HookedBody::new(Script::<Infallible>::new(&log, [data("abc")]), two());
+    assert!(next(&mut body).is_some() && next(&mut body).is_none());
+    drop(HookedBody::new(Empty::<&[u8]>::new(), two()));
+    let events = [
+        "open",
+        "polled",
+        "3 bytes",
+        "polled",
+        "complete",
+        "has no body",
+    ];
+    let told = events.map(|event| [format!("first {event}"), format!("second {event}")]);
+    let told: Vec<_> = told.as_flattened().iter().map(String::as_str).collect();
+    log.assert_is(&told);
+}
+
+#[test]
+fn the_second_of_two_hooks_in_one_is_told_of_a_drop_if_the_first_panics() {
+    let log = Log::default();
+    let first = |_: End<'_>| panic!("the first hook says so");
+    let hook = (first, Told("second", log.clone()));
+    let mut body = HookedBody::new(Script::<Infallible>::new(&log, []), hook);
+    let panicked = catch_unwind(AssertUnwindSafe(|| poll(&mut body).is_ready()));
+    assert!(panicked.is_err());
+    log.assert_is(&["second open", "second polled", "second dropped"]);
+}
+
 #[test]
 fn a_hook_may_drop_another_body() {
     let log = Log::default();

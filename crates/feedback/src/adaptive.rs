@@ -7,7 +7,7 @@ use tidegate_admission::{Door, Place};
 use tidegate_classify::{Classify, Profile};
 use tidegate_cooldown::Listener;
 use tidegate_core::{Controller, Pace};
-use tidegate_gate::{Attend, Gate, Hinted, Hold, HoldBody, HoldBodyMax, HoldHead};
+use tidegate_gate::{Attend, Gate, Hinted, HoldBody, HoldBodyMax, HoldHead};
 use tower_layer::Layer;
 
 use crate::call::Shared;
@@ -178,7 +178,7 @@ impl<Req, Res, C, L, H> Attend<Req, Res> for Observed<C, L, H>
 where
     C: Classify<Req, Res>,
     L: Controller,
-    H: Watch<Res, Call<Req, Res, C, L>> + Hold<<H as Watch<Res, Call<Req, Res, C, L>>>::Response>,
+    H: Watch<Res, Call<Req, Res, C, L>, Place>,
 {
     type Call = Observing<Req, Res, C, L, H>;
 
@@ -202,9 +202,9 @@ impl<Req, Res, C, L, H> tidegate_gate::Call<Res> for Observing<Req, Res, C, L, H
 where
     C: Classify<Req, Res>,
     L: Controller,
-    H: Watch<Res, Call<Req, Res, C, L>> + Hold<<H as Watch<Res, Call<Req, Res, C, L>>>::Response>,
+    H: Watch<Res, Call<Req, Res, C, L>, Place>,
 {
-    type Response = <H as Hold<<H as Watch<Res, Call<Req, Res, C, L>>>::Response>>::Response;
+    type Response = H::Response;
 
     #[inline]
     fn send(&mut self) {
@@ -214,8 +214,7 @@ where
     #[inline]
     fn respond(mut self, response: Res, place: Place) -> Self::Response {
         self.call.respond(&response);
-        // The sample is taken while the place is held.
-        self.hold.hold(self.hold.watch(response, self.call), place)
+        self.hold.watch(response, self.call, place)
     }
 
     #[inline]

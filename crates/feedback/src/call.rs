@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::HeaderMap;
 use tidegate_body::{End, Hook};
 use tidegate_classify::{Classify, Verdict, When, errors};
-use tidegate_core::{Controller, Outcome, Refused};
+use tidegate_core::{Controller, Outcome, Refused, saturating_nanos};
 
 use crate::control_loop::{ControlLoop, Sent, now};
 
@@ -87,10 +87,10 @@ where
                     _ => Stage::Over,
                 };
                 let control = &self.shared.control;
-                control.answer(sent, now, verdict, Some(latency));
+                control.answer(sent, (now, latency), verdict, Some(latency));
             }
             When::AtEnd => {
-                self.latency = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+                self.latency = saturating_nanos(latency);
                 self.stage = Stage::AtEnd;
             }
         }
@@ -124,7 +124,9 @@ where
 
     fn answer(&self, verdict: Verdict, latency: Option<Duration>) {
         if let Some(sent) = &self.sent {
-            self.shared.control.answer(sent, now(), verdict, latency);
+            let now = now();
+            let moment = (now, sent.until(now));
+            self.shared.control.answer(sent, moment, verdict, latency);
         }
     }
 }

@@ -111,11 +111,11 @@ impl<L: Controller> ControlLoop<L> {
         }
     }
 
-    /// The outcome of a request is known.
+    /// The outcome of a request is known, now, and so long after it was sent.
     pub(crate) fn answer(
         &self,
         sent: &Sent,
-        now: Instant,
+        (now, took): (Instant, Duration),
         verdict: Verdict,
         latency: Option<Duration>,
     ) {
@@ -129,7 +129,7 @@ impl<L: Controller> ControlLoop<L> {
         };
         let mut state = self.lock();
         if sample.outcome.is_success() {
-            state.patience.succeeded(sent.until(now));
+            state.patience.succeeded(took);
         }
         let frozen = state.frozen;
         self.step(state, now, Some(&sample), |law| {
@@ -144,13 +144,14 @@ impl<L: Controller> ControlLoop<L> {
     /// Its caller gave up before its outcome was known.
     pub(crate) fn give_up(&self, sent: &Sent) {
         let now = now();
-        let late = self.lock().patience.is_late(sent.until(now));
+        let took = sent.until(now);
+        let late = self.lock().patience.is_late(took);
         let outcome = if late {
             Outcome::Overload(Cause::TimedOut)
         } else {
             Outcome::Ignored
         };
-        self.answer(sent, now, outcome.into(), None);
+        self.answer(sent, (now, took), outcome.into(), None);
     }
 
     /// Looks at the law, or changes it.
@@ -330,6 +331,7 @@ impl<L> Drop for Teller<'_, L> {
 
 /// The one place where this crate reads a clock: tokio's, which tests can pause.
 #[expect(clippy::disallowed_methods, reason = "the clock of this shell")]
+#[inline]
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

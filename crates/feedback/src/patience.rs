@@ -1,10 +1,12 @@
 use std::time::Duration;
 
-/// Weight of a new sample in the usual time (RFC 6298 §2.3: alpha).
-const ALPHA: f64 = 1.0 / 8.0;
+use tidegate_core::saturating_nanos;
+
+/// One over the weight of a new sample in the usual time (RFC 6298 §2.3: alpha).
+const WEIGHT: u64 = 8;
 
 /// What is late in multiples of the usual time.
-const LATE: f64 = 2.0;
+const LATE: u64 = 2;
 
 /// What is late while no success has told what is usual (RFC 6298 §2.1: the first timeout).
 const UNKNOWN: Duration = Duration::from_secs(1);
@@ -17,8 +19,8 @@ const UNKNOWN: Duration = Duration::from_secs(1);
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Patience {
-    /// Seconds.
-    usual: Option<f64>,
+    /// Nanoseconds: to divide by a power of two costs less than to make seconds of them.
+    usual: Option<u64>,
     fixed: Option<Duration>,
 }
 
@@ -28,15 +30,15 @@ impl Patience {
     }
 
     pub(crate) fn succeeded(&mut self, time: Duration) {
-        let time = time.as_secs_f64();
+        let time = saturating_nanos(time);
         let usual = self.usual.unwrap_or(time);
-        self.usual = Some(usual + ALPHA * (time - usual));
+        self.usual = Some(usual - usual / WEIGHT + time / WEIGHT);
     }
 
     pub(crate) fn is_late(&self, time: Duration) -> bool {
         match (self.fixed, self.usual) {
             (Some(fixed), _) => time > fixed,
-            (None, Some(usual)) => time.as_secs_f64() > LATE * usual,
+            (None, Some(usual)) => saturating_nanos(time) > LATE.saturating_mul(usual),
             (None, None) => time > UNKNOWN,
         }
     }

@@ -60,7 +60,7 @@ where
         match response {
             Ok(response) => {
                 call.respond(&response);
-                Poll::Ready(Ok(this.watch.watch(response, call)))
+                Poll::Ready(Ok(this.watch.watch(response, call, ())))
             }
             Err(error) => {
                 let error = error.into();

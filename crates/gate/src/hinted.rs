@@ -5,7 +5,7 @@ use tidegate_admission::Place;
 use tidegate_classify::ResponseHead;
 use tidegate_cooldown::Listener;
 
-use crate::{Attend, Call, Hold};
+use crate::{Attend, Call};
 
 /// Does at a gate what responses say about the limits of their service, beside what else attends or
 /// holds.
@@ -33,16 +33,6 @@ impl<A> Hinted<A> {
     #[inline]
     pub fn hear(&self, response: &impl ResponseHead) {
         self.listener.hear(response.status(), response.headers());
-    }
-}
-
-/// It has heard the response before.
-impl<R, H: Hold<R>> Hold<R> for Hinted<H> {
-    type Response = H::Response;
-
-    #[inline]
-    fn hold(&self, response: R, place: Place) -> H::Response {
-        self.attend.hold(response, place)
     }
 }
 

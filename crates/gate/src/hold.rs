@@ -25,6 +25,11 @@ impl HoldBodyMax {
     pub fn new(longest: Duration) -> Self {
         Self(longest)
     }
+
+    /// From now on.
+    pub fn lease(&self, place: Place) -> LeasedPlace {
+        place.expire_after(self.0)
+    }
 }
 
 /// Until the head of the response is there: tower's meaning, and the form for services whose
@@ -35,6 +40,14 @@ pub struct HoldHead;
 /// A place as the hook of a body.
 #[derive(Debug)]
 pub struct Held<P>(P);
+
+impl<P: AsRef<Place>> Held<P> {
+    /// Until that body has ended.
+    #[inline]
+    pub fn new(place: P) -> Self {
+        Self(place)
+    }
+}
 
 impl<R> Hold<R> for HoldHead {
     type Response = R;
@@ -58,7 +71,7 @@ impl<R: AttachHook<Held<LeasedPlace>>> Hold<R> for HoldBodyMax {
     type Response = R::Output;
 
     fn hold(&self, response: R, place: Place) -> R::Output {
-        response.attach_hook(Held(place.expire_after(self.0)))
+        response.attach_hook(Held(self.lease(place)))
     }
 }
 
