@@ -7,6 +7,7 @@ mod delivered;
 mod hold;
 mod log_mean;
 mod noise;
+mod outage;
 mod probe;
 mod rate;
 mod rate_mode;
@@ -25,6 +26,7 @@ use delivered::Delivered;
 use hold::Hold;
 use log_mean::LogMean;
 use noise::Noise;
+use outage::Outage;
 use probe::{Pool, Probe, Schedule};
 use rate::Rate;
 use rate_mode::Doubt;
@@ -52,6 +54,7 @@ pub(crate) struct Estimator<T> {
     schedule: Schedule,
     hold: Hold,
     noise: Noise,
+    outage: Outage,
     /// In rate mode.
     rate: Option<Rate>,
     pace: Option<Pace>,
@@ -59,15 +62,26 @@ pub(crate) struct Estimator<T> {
     delivered: Delivered,
     /// When the service last let us in again, after a pause or an outage.
     let_in: f64,
+    /// Successes since then.
+    served: u32,
     pause: Pause,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    Start,
+    /// Doubles each round trip, up to a limit that worked before an outage.
+    Start {
+        up_to: f64,
+    },
     Cruise,
     Probe(Probe),
     Dead(Dead),
+}
+
+impl Phase {
+    const START: Self = Self::Start {
+        up_to: f64::INFINITY,
+    };
 }
 
 /// What came back since the service died.
@@ -91,17 +105,19 @@ impl<T: Term> Estimator<T> {
             last_success: 0.0,
             ln_g0: None,
             round: Round::default(),
-            phase: Phase::Start,
+            phase: Phase::START,
             d: 0.0,
             reference: Pool::default(),
             schedule: Schedule::new(phase.as_secs_f64()),
             hold: Hold::default(),
             noise: Noise::default(),
+            outage: Outage::default(),
             rate: None,
             pace: None,
             doubt: Doubt::default(),
             delivered: Delivered::default(),
             let_in: 0.0,
+            served: 0,
             pause: Pause::default(),
         }
     }
@@ -142,6 +158,7 @@ impl<T: Term> Estimator<T> {
         self.pace = None;
         self.d = 0.0;
         self.reference = Pool::default();
+        self.outage.end();
         self.hold.release();
         self.schedule.plan(now, self.latency, self.n);
         self.next_round(now, true);
@@ -185,12 +202,13 @@ impl<T: Term> Estimator<T> {
         if sample.outcome.is_success() {
             self.note_success(at, sample);
         }
-        let starting = matches!(self.phase, Phase::Start) && self.rate.is_none();
+        let starting = matches!(self.phase, Phase::Start { .. }) && self.rate.is_none();
         // While starting every answer counts: the limit only grew since it was sent.
         let old = !starting && (self.round.is_old(sample) || self.was_let_in_before(sample));
         let settled = starting || at >= self.round.t0 + self.latency;
         let busy = sample.in_flight >= self.usable();
         self.round.on_sample(old, settled, busy, sample);
+        let back = self.back(sample);
         if self.rate.is_some() {
             let started = self.clock.seconds(sample.started);
             return self.pace(at, started, paused, sample);
@@ -198,7 +216,7 @@ impl<T: Term> Estimator<T> {
         let moved = if paused {
             self.paused(at, sample)
         } else {
-            self.revived_or_grown(now, at, busy, sample)
+            self.revived_or_grown(now, at, busy, back, sample)
         };
         if paused || self.rate.is_some() {
             return moved;
@@ -221,6 +239,7 @@ impl<T: Term> Estimator<T> {
     fn note_success(&mut self, at: f64, sample: &Sample) {
         self.last_success = at;
         self.delivered.record(at);
+        self.served = self.served.saturating_add(1);
         let Some(latency) = sample.latency.map(clock::seconds) else {
             return;
         };
@@ -241,19 +260,26 @@ impl<T: Term> Estimator<T> {
         now: Instant,
         at: f64,
         busy: bool,
+        back: Option<f64>,
         sample: &Sample,
     ) -> Option<Reason> {
-        match (self.phase, sample.outcome) {
-            (Phase::Start, Outcome::Success) if busy => {
+        let moved = match (self.phase, sample.outcome) {
+            (Phase::Start { up_to }, Outcome::Success) if busy => {
                 self.n = self.bounds.clamp(self.n + 1.0);
+                if self.n >= up_to {
+                    self.restored(at);
+                }
                 Some(Reason::Starting)
             }
-            (Phase::Dead(dead), Outcome::Success) => Some(self.revive(at, dead)),
+            (Phase::Dead(dead), Outcome::Success) => Some(self.revive(at, dead, back)),
             (Phase::Dead(dead), Outcome::Overload(cause)) => {
                 self.stay_dead(now, dead, cause, sample)
             }
             _ => None,
-        }
+        };
+        let back = back.filter(|_| self.rate.is_none());
+        let restored = back.and_then(|limit| self.restore(at, limit, busy));
+        moved.or(restored)
     }
 
     fn stay_dead(

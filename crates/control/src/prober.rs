@@ -289,6 +289,60 @@ mod tests {
         assert!(change.to.limit > 1.0, "{change:?}");
     }
 
+    /// The laws share this: cuts in an outage are no reason to grow slowly after it.
+    #[test]
+    fn an_outage_leaves_the_limit_where_it_was_as_soon_as_doubling_gets_there() {
+        let mut trial = started(100);
+        let before = trial.limit();
+        for _ in 0..20 {
+            trial.wave(5.ms(), UNAVAILABLE);
+        }
+        assert!((trial.limit() - 1.0).abs() < 0.5, "{}", trial.limit());
+        trial.wait(1.s());
+        let mut limits = Vec::new();
+        while trial.limit() < before {
+            trial.wave(50.ms(), Outcome::Success);
+            limits.push(trial.limit() as usize);
+        }
+        assert_eq!(limits[..6], [2, 4, 8, 16, 32, 64]);
+        assert_eq!(limits[6..], [before.ceil() as usize]);
+        for _ in 0..2 {
+            trial.wave(50.ms(), Outcome::Success);
+        }
+        assert!(trial.limit() < 1.2 * before, "{}", trial.limit());
+    }
+
+    #[test]
+    fn an_outage_that_says_429_is_not_taken_for_one() {
+        let mut trial = started(100);
+        let before = trial.limit();
+        for _ in 0..4 {
+            trial.wave(5.ms(), THROTTLED);
+        }
+        for _ in 0..4 {
+            trial.wave(50.ms(), Outcome::Success);
+        }
+        assert!(trial.limit() < 0.7 * before, "{}", trial.limit());
+    }
+
+    #[test]
+    fn a_limit_that_fails_on_the_way_back_is_given_up() {
+        let mut trial = started(100);
+        let before = trial.limit();
+        for _ in 0..6 {
+            trial.wave(5.ms(), UNAVAILABLE);
+        }
+        trial.wait(100.ms());
+        trial.wave(50.ms(), Outcome::Success);
+        let changes = trial.wave(50.ms(), UNAVAILABLE);
+        let cut = |change: &Change| matches!(change.reason, Reason::Overloaded { .. });
+        assert!(changes.iter().any(cut), "{changes:?}");
+        for _ in 0..4 {
+            trial.wave(50.ms(), Outcome::Success);
+        }
+        assert!(trial.limit() < 0.7 * before, "{}", trial.limit());
+    }
+
     #[test]
     fn a_pause_that_is_asked_for_is_kept_and_cuts_once() {
         let mut trial = started(40);

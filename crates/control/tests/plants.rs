@@ -24,6 +24,8 @@ struct Plant<L> {
     refusal: (Outcome, u64),
     /// Of so many requests one fails like this at once.
     noise: Option<(u64, Outcome)>,
+    /// From when on it is out for so long in each so long.
+    outages: Option<(u64, u64, u64)>,
     /// The most that the caller has in flight.
     offered: usize,
     /// Per second, and tokens at most.
@@ -58,6 +60,7 @@ impl<L: Controller> Plant<L> {
             service,
             refusal: (REFUSED, 2 * MS),
             noise: None,
+            outages: None,
             offered: usize::MAX,
             quota: None,
             tokens: 0.0,
@@ -141,6 +144,11 @@ impl<L: Controller> Plant<L> {
             && self.random().is_multiple_of(each)
         {
             return (outcome, 2 * MS);
+        }
+        if let Some((from, length, period)) = self.outages
+            && (self.now - from) % period < length
+        {
+            return self.refusal;
         }
         if let Some((rate, burst)) = self.quota {
             let gained = (self.now - self.filled) as f64 / SECOND as f64 * rate;
@@ -247,6 +255,56 @@ fn a_trickle_of_errors_does_not_stop_a_recovery() {
         "{} after {before}",
         plant.limit()
     );
+}
+
+/// Of what the service could serve while it was up, the share that was served.
+fn served_between(law: impl Controller, (length, period): (u64, u64)) -> f64 {
+    let mut plant = Plant::new(law, 20, 20 * MS);
+    plant.queue = 20;
+    plant.refusal.1 = 10 * MS;
+    plant.run(5);
+    plant.outages = Some((plant.now, length, period));
+    let before = plant.successes;
+    plant.run(30);
+    let up = 30.0 * (1.0 - length as f64 / period as f64);
+    (plant.successes - before) as f64 / (1_000.0 * up)
+}
+
+#[test]
+fn a_service_that_is_out_again_and_again_is_used_in_between() {
+    for (length, period, least) in [
+        (200, 2, 0.85),
+        (500, 5, 0.85),
+        (1_000, 5, 0.75),
+        (1_000, 10, 0.85),
+    ] {
+        let outages = (length * MS, period * SECOND);
+        let governor = Pid::new(Duration::ZERO).max(1_000);
+        for share in [
+            served_between(prober(), outages),
+            served_between(governor, outages),
+        ] {
+            assert!(share > least, "{length} ms of {period} s: {share}");
+        }
+    }
+}
+
+/// Half a second of nothing, and then a tenth of the workers.
+#[test]
+fn a_capacity_that_fell_in_an_outage_is_found_again() {
+    let mut plant = Plant::new(prober(), 100, 50 * MS);
+    plant.queue = 20;
+    plant.run(20);
+    plant.outages = Some((plant.now, 500 * MS, 1_000 * SECOND));
+    plant.run(1);
+    plant.workers = 10;
+    plant.queue = 2;
+    let (served, refused) = (plant.successes, plant.refused);
+    plant.run(60);
+    let refused = (plant.refused - refused) as f64;
+    let served = (plant.successes - served) as f64;
+    assert!(served > 0.9 * 200.0 * 60.0, "{served}");
+    assert!(refused < 0.06 * served, "{refused} of {served}");
 }
 
 /// O-CTRL-06 where nothing that we do helps: each request takes 10 s, alone or not. By choice that is a

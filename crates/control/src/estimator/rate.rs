@@ -33,6 +33,12 @@ const SLACK: f64 = 60.0;
 /// One gap between two sends counts as so many seconds of slack at most: silence proves nothing.
 const GAP: f64 = 1.0;
 
+/// So many refusals in a row are no chance under a pace that is nearly right.
+const IN_A_ROW: u32 = 10;
+
+/// What counts as nearly all of a quota.
+const NEARLY: f64 = 0.95;
+
 /// Seconds after the entry before refusals count as evidence: what was sent before it comes back.
 const SETTLING: f64 = 1.0;
 
@@ -57,6 +63,13 @@ pub(crate) struct Rate {
     window: Window,
     pacer: Pacer,
     crowding: Crowding,
+    /// The limit before the outages that look like a quota; 0 if it is not known.
+    pub(crate) before: f64,
+    /// What was let through between two of them: under the pace no quota refuses sooner.
+    quota: f64,
+    /// Let through since the last of them.
+    served: f64,
+    in_a_row: u32,
 }
 
 /// What the answers to requests sent since `since` said.
@@ -115,7 +128,23 @@ impl Rate {
                 slack: 0.0,
             },
             crowding: Crowding::default(),
+            before: 0.0,
+            quota: f64::INFINITY,
+            served: 0.0,
+            in_a_row: 0,
         }
+    }
+
+    /// The service let `served` through between two outages; before them the limit was `before`.
+    pub(crate) fn suspect(&mut self, served: f64, before: Option<f64>) {
+        self.quota = served;
+        self.before = before.unwrap_or(0.0);
+    }
+
+    /// Whether all is refused though less was let through than a quota would have. What says 429 is
+    /// believed.
+    pub(crate) fn is_refuted(&self) -> bool {
+        !self.throttled && self.in_a_row >= IN_A_ROW && self.served < NEARLY * self.quota
     }
 
     pub(crate) fn r(&self) -> f64 {
@@ -157,6 +186,7 @@ impl Rate {
             overload,
             throttled,
         } = answer;
+        self.count(overload);
         let refused = overload && (throttled || !self.throttled);
         if refused {
             self.pacer.slack = 0.0;
@@ -173,6 +203,18 @@ impl Rate {
             self.grow(now);
         }
         None
+    }
+
+    fn count(&mut self, overload: bool) {
+        if overload {
+            self.in_a_row = self.in_a_row.saturating_add(1);
+            return;
+        }
+        if self.in_a_row >= IN_A_ROW {
+            self.served = 0.0;
+        }
+        self.in_a_row = 0;
+        self.served += 1.0;
     }
 
     /// A pause began, and `found` is what the service let through until then.
@@ -300,6 +342,24 @@ mod tests {
         assert!((80.0..=105.0).contains(&rate.r), "{}", rate.r);
         paced(&mut rate, &mut delivered, now, 30.0, 200.0);
         assert!((160.0..=210.0).contains(&rate.r), "{}", rate.r);
+    }
+
+    #[test]
+    fn a_quota_that_refuses_before_it_can_be_used_up_is_none() {
+        let suspect = |served: u32, refused: u32| {
+            let mut rate = Rate::enter(0.0, 100.0, false);
+            rate.suspect(200.0, Some(40.0));
+            (0..served).for_each(|_| rate.count(false));
+            (0..refused).for_each(|_| rate.count(true));
+            rate
+        };
+        assert!(suspect(180, 10).is_refuted());
+        assert!(!suspect(180, 9).is_refuted());
+        assert!(!suspect(190, 10).is_refuted());
+        let mut rate = suspect(190, 10);
+        (0..180).for_each(|_| rate.count(false));
+        (0..10).for_each(|_| rate.count(true));
+        assert!(rate.is_refuted());
     }
 
     #[test]

@@ -74,7 +74,7 @@ impl<T: Term> Estimator<T> {
     fn let_through(&mut self, at: f64, wait: Duration) -> f64 {
         let cycle = (at - self.let_in).max(1e-3);
         self.let_in = at;
-        let with = self.delivered.rate(at, cycle);
+        let with = f64::from(std::mem::take(&mut self.served)) / cycle;
         let open = (cycle - wait.as_secs_f64()).max(0.02 * cycle);
         with * (cycle / open).sqrt()
     }
@@ -139,7 +139,11 @@ impl<T: Term> Estimator<T> {
     /// until the service is back.
     fn leave_rate(&mut self, at: f64, rate: &Rate, by_overload: bool) -> Option<Reason> {
         if by_overload {
-            return self.is_dead_under_pace(at, rate).then(|| self.die(at));
+            let refuted = rate.is_refuted();
+            if refuted {
+                self.doubt.grow(at);
+            }
+            return (refuted || self.is_dead_under_pace(at, rate)).then(|| self.die(at));
         }
         let n = if let Some(met) = rate.concurrency() {
             self.doubt.grow(at);

@@ -44,6 +44,8 @@ pub(crate) struct Round {
     timeouts: u32,
     /// Overloads since the last success, however old.
     pub(crate) barren: u32,
+    /// How often an overload came after a success.
+    pub(crate) turns: u32,
     /// All answers, and those that came while the limit was in use.
     answers: u32,
     busy: u32,
@@ -89,7 +91,10 @@ impl Round {
         self.busy = self.busy.saturating_add(u32::from(busy));
         match sample.outcome {
             Outcome::Success => self.barren = 0,
-            Outcome::Overload(_) => self.barren = self.barren.saturating_add(1),
+            Outcome::Overload(_) => {
+                self.turns += u32::from(self.barren == 0);
+                self.barren = self.barren.saturating_add(1);
+            }
             Outcome::Failure | Outcome::Ignored => {}
         }
         if old {

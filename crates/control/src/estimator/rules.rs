@@ -57,7 +57,7 @@ impl<T: Term> Estimator<T> {
             phase => {
                 let verdict = self.judge(overloaded);
                 match phase {
-                    Phase::Start => self.end_start(at, verdict, overloaded),
+                    Phase::Start { .. } => self.end_start(at, verdict, overloaded),
                     Phase::Probe(_) => {
                         self.end_probe(at);
                         self.cut(at, verdict)
@@ -69,7 +69,7 @@ impl<T: Term> Estimator<T> {
     }
 
     fn is_full(&self, at: f64) -> bool {
-        let needed = if matches!(self.phase, Phase::Start) {
+        let needed = if matches!(self.phase, Phase::Start { .. }) {
             (self.n / 2.0).clamp(24.0, 300.0)
         } else {
             (2.0 * self.n).clamp(16.0, 400.0)
@@ -118,19 +118,23 @@ impl<T: Term> Estimator<T> {
 
     /// The first success after an outage. One that said 429 to a single request, or that comes back
     /// soon, was a rate used up.
-    pub(super) fn revive(&mut self, at: f64, dead: Dead) -> Reason {
+    pub(super) fn revive(&mut self, at: f64, dead: Dead, back: Option<f64>) -> Reason {
         let closed_for = at - self.let_in;
         let throttled = 2 * dead.throttled > dead.overloads;
         let quota = throttled && dead.overloads >= 3;
         let relapse = self.let_in > 0.0 && closed_for < RELAPSE && dead.timeouts == 0;
+        let served = f64::from(std::mem::take(&mut self.served));
         self.let_in = at;
         let least = self.n <= self.bounds.clamp(1.0);
         if least && (quota || relapse) && self.doubt.allows(at) {
-            let delivered = self.delivered.rate(at, closed_for);
-            return self.enter_rate(at, delivered, throttled, false);
+            let reason = self.enter_rate(at, served / closed_for.max(1e-3), throttled, false);
+            if let Some(rate) = &mut self.rate {
+                rate.suspect(served, back);
+            }
+            return reason;
         }
         self.pace = None;
-        self.phase = Phase::Start;
+        self.phase = Phase::START;
         self.next_round(at, false);
         self.n = self.bounds.clamp(self.n + 1.0);
         Reason::Alive
@@ -145,6 +149,7 @@ impl<T: Term> Estimator<T> {
         let overloads = self.round.overloads(self.n);
         let alone = self.n < 2.0
             && self.round.is_refused()
+            && self.round.turns >= 2
             && f64::from(overloads.bad) > ALONE * f64::from(overloads.of);
         let below = throttled && self.hold.just_worked(at, self.n);
         if !alone && !below {
