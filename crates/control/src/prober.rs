@@ -264,6 +264,31 @@ mod tests {
         assert!(trial.limit() > 90.0, "{}", trial.limit());
     }
 
+    /// Each takes as long as those before it in a queue in front of 140 workers.
+    #[test]
+    fn a_start_that_overshot_by_less_than_half_probes_once() {
+        let mut trial = Trial::new(Prober::new(Duration::ZERO));
+        let mut probes = Vec::new();
+        for _ in 0..20 {
+            let latency = 50.ms().mul_f64((trial.limit() / 140.0).max(1.0));
+            let changes = trial.wave(latency, Outcome::Success);
+            probes.extend(changes.into_iter().filter(|change| {
+                matches!(
+                    change.reason,
+                    Reason::Probing | Reason::ProbingDeeper { .. } | Reason::Probed { .. }
+                )
+            }));
+        }
+        let words: Vec<String> = probes.iter().map(|it| it.reason.to_string()).collect();
+        assert_eq!(
+            words,
+            ["measured a base latency of 50.0ms"],
+            "{}",
+            trial.limit()
+        );
+        assert!((140.0..170.0).contains(&trial.limit()), "{}", trial.limit());
+    }
+
     #[test]
     fn a_thousand_quiet_seconds_change_nothing() {
         let mut trial = started(100);

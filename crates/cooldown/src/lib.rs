@@ -34,6 +34,14 @@
 //! when to try again. See [`Door::cool_down_until`](tidegate_admission::Door::cool_down_until).
 //!
 //! Nothing that a service says makes anything faster than you set it.
+//!
+//! # Beside one that does not listen
+//!
+//! Of a quota that several share, who ignores refusals gets nearly all: it asks again within a round trip,
+//! and so takes each token as it comes, while one that stays away as told finds none when it is back.
+//! Nothing that a listener does politely changes that: to come back sooner is to ignore the hint, and how
+//! long to stay away is all that the service said. What helps is on the other side, a quota for each
+//! client; or one gate in front of all clients, where they stand in one queue.
 
 mod law;
 mod listener;

@@ -67,6 +67,11 @@ pub enum Reason {
     },
     /// Fewer for one round, to see whether latency falls.
     Probing,
+    /// Fewer again: latency fell with the requests, so it may fall further.
+    ProbingDeeper {
+        /// Latency now, in parts of the one before the probe.
+        fell: f64,
+    },
     /// Back from a probe.
     Probed {
         /// Latency without a queue of ours.
@@ -142,6 +147,10 @@ impl fmt::Display for Reason {
                 "latency grew {growth:.1}×: about {queued:.0} of our requests stand in a queue"
             ),
             Self::Probing => f.write_str("probing at half to measure the base"),
+            Self::ProbingDeeper { fell } => write!(
+                f,
+                "half again: latency fell to {fell:.2}× and may fall further"
+            ),
             Self::Probed { base } => write!(f, "measured a base latency of {base:.1?}"),
             Self::ProbeFailed => f.write_str("the probe taught nothing"),
             Self::Dead { overloads } => write!(f, "{overloads} overloads and no success"),
@@ -203,6 +212,11 @@ mod tests {
         assert_eq!(
             Reason::Probed { base }.to_string(),
             "measured a base latency of 25.3ms"
+        );
+        let deeper = Reason::ProbingDeeper { fell: 0.62 };
+        assert_eq!(
+            deeper.to_string(),
+            "half again: latency fell to 0.62× and may fall further"
         );
         let rate = Reason::RateFound { per_second: 195.0 };
         assert!(rate.to_string().ends_with("195.0 per second through"));

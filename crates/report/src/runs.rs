@@ -28,7 +28,7 @@ pub(crate) fn without_probes<'a>(moves: impl IntoIterator<Item = &'a Move>) -> V
             _ if next.aims() => whole.push(*next),
             (Reason::Probing, None) => probe = Some(*next),
             // Deeper.
-            (Reason::Probing, Some(_)) => {}
+            (Reason::Probing | Reason::ProbingDeeper { .. }, Some(_)) => {}
             (reason, Some(begun)) => {
                 let (from, to) = (begun.change.from, next.change.to);
                 whole.push(Move::new(begun.at, Change { from, to, reason }));
@@ -84,7 +84,7 @@ mod tests {
         let all = moves(&[
             (20.0, 21.0, Reason::Starting),
             (21.0, 10.0, Reason::Probing),
-            (10.0, 5.0, Reason::Probing),
+            (10.0, 5.0, Reason::ProbingDeeper { fell: 0.5 }),
             (5.0, 22.0, PROBED),
         ]);
         let whole = without_probes(&all);

@@ -276,11 +276,18 @@ impl<T: Term> Estimator<T> {
             self.end_probe(at);
             return Reason::ProbeFailed;
         };
-        let in_a_queue = e > 0.5 && round.k() >= PROBE_ANSWERS;
+        // From twice the capacity half is out of the queue, though latency fell with the load.
+        let margin = 1.0 / f64::from(round.k()).sqrt();
+        let at_base = self
+            .ln_g0
+            .is_some_and(|ln_g0| (ln_g - ln_g0).abs() <= margin);
+        let in_a_queue = e > 0.5 && round.k() >= PROBE_ANSWERS && !at_base;
         if in_a_queue && self.n >= 2.0 {
             self.ln_g0 = Some(self.ln_g0.map_or(ln_g, |ln_g0| ln_g0.min(ln_g)));
             self.halve(at, probe);
-            return Reason::Probing;
+            return Reason::ProbingDeeper {
+                fell: (-gain).exp(),
+            };
         }
         let rise = if probe.aligned {
             f64::INFINITY
