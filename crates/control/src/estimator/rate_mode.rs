@@ -74,7 +74,8 @@ impl<T: Term> Estimator<T> {
     fn let_through(&mut self, at: f64, wait: Duration) -> f64 {
         let cycle = (at - self.let_in).max(1e-3);
         self.let_in = at;
-        let with = f64::from(std::mem::take(&mut self.served)) / cycle;
+        self.served = 0;
+        let with = self.delivered.rate(at, cycle);
         let open = (cycle - wait.as_secs_f64()).max(0.02 * cycle);
         with * (cycle / open).sqrt()
     }
