@@ -1,24 +1,15 @@
+mod settings;
+mod velocity;
+
 use std::time::{Duration, Instant};
 
-use tidegate_core::{Change, Controller, Reason, Sample, Setting};
+use tidegate_core::{Change, Controller, Sample, Setting};
 
-use crate::estimator::{Estimator, Round, Share, Term, Verdict};
-use crate::{Bounds, Invalid};
+pub use settings::PidSettings;
+use velocity::Velocity;
 
-/// Rounds count as if they held so many more answers at the setpoint: a few answers hold the limit
-/// instead of guessing.
-const PRIOR: f64 = 5.0;
-
-/// So many deviations above the setpoint may be chance, and count as the setpoint: otherwise noise
-/// near it drives the limit down, since a cut is larger than a rise.
-const CHANCE: f64 = 2.0;
-
-/// Below this error the service is close to the setpoint and the term decides; above it the queue
-/// does.
-const NEAR: f64 = 0.5;
-
-/// No round takes more than this part of the limit: rounds are short while much fails.
-const MOST: f64 = 0.25;
+use crate::Invalid;
+use crate::estimator::Estimator;
 
 /// Holds the share of failed requests at a setpoint by moving the limit: the governor.
 ///
@@ -44,108 +35,6 @@ const MOST: f64 = 0.25;
 /// acts on the filtered measurement, never on the setpoint.
 #[derive(Clone, Debug)]
 pub struct Pid(Estimator<Velocity>);
-
-/// What moves a [`Pid`]; every field may be changed while it runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PidSettings {
-    /// The share of failed requests to hold, above `0.0` and below `1.0`; default 0.05.
-    pub setpoint: f64,
-    /// Gain on the change of the error, at least 0; default 0.10.
-    pub kp: f64,
-    /// Gain on the error, at least 0; default 0.18.
-    pub ki: f64,
-    /// Gain on the bend of the filtered measurement, at least 0; default 0.10.
-    pub kd: f64,
-    /// The least limit, at least 1; default 1.
-    pub min: usize,
-    /// The greatest limit, at least `min`; default 5,000.
-    pub max: usize,
-}
-
-/// The PID term in velocity form.
-#[derive(Clone, Copy, Debug)]
-struct Velocity {
-    setpoint: f64,
-    kp: f64,
-    ki: f64,
-    kd: f64,
-    /// The measured share of the last round; `None` before the first.
-    p: Option<f64>,
-    /// The filtered share of the last round and of the one before.
-    filtered: Option<[f64; 2]>,
-}
-
-impl Velocity {
-    /// The error of a measured share where `accepted` is the setpoint in force.
-    fn e(&self, p: f64, accepted: f64) -> f64 {
-        ((accepted - p) / self.setpoint).clamp(-4.0, 1.0)
-    }
-
-    /// The relative move for a measured share.
-    fn u(&mut self, p: f64, accepted: f64) -> f64 {
-        let before = self.p.unwrap_or(p);
-        let seen = p.min(accepted + 4.0 * self.setpoint);
-        let [f1, f2] = self.filtered.unwrap_or([seen; 2]);
-        let f = f1 + (seen - f1) / 2.0;
-        (self.p, self.filtered) = (Some(p), Some([f, f1]));
-        let e = self.e(p, accepted);
-        let change = (e - self.e(before, accepted)).clamp(-2.0, 1.0);
-        let bend = (f - 2.0 * f1 + f2) / self.setpoint;
-        self.kp * change + self.ki * e - self.kd * bend
-    }
-}
-
-impl Term for Velocity {
-    fn share(&self) -> f64 {
-        self.setpoint
-    }
-
-    fn failed(&self, n: f64, round: &Round) -> Share {
-        round.failures(n)
-    }
-
-    fn judge(&mut self, n: f64, round: &Round, accepted: f64, _overloaded: bool) -> Verdict {
-        let Share { bad, of } = round.failures(n);
-        let p = (f64::from(bad) + PRIOR * accepted) / (f64::from(of) + PRIOR);
-        let chance = CHANCE * (accepted / (f64::from(of) + PRIOR)).sqrt();
-        let p = if p > accepted {
-            (p - chance).max(accepted)
-        } else {
-            p
-        };
-        let u = self.u(p, accepted);
-        if self.e(p, accepted) >= NEAR {
-            return Verdict::Free;
-        }
-        let dn = if u > 0.0 {
-            u * n.min(4.0 * n.sqrt())
-        } else {
-            u.max(-MOST) * n
-        };
-        Verdict::AtMost(
-            dn,
-            Reason::Failing {
-                failed: bad,
-                of,
-                accepted,
-            },
-        )
-    }
-}
-
-impl PidSettings {
-    fn check(&self) -> Result<Bounds, Invalid> {
-        if !(self.setpoint > 0.0 && self.setpoint < 1.0) {
-            return Err(Invalid::new("setpoint", self.setpoint, "between 0 and 1"));
-        }
-        for (name, gain) in [("kp", self.kp), ("ki", self.ki), ("kd", self.kd)] {
-            if !(gain >= 0.0 && gain.is_finite()) {
-                return Err(Invalid::new(name, gain, "finite and at least 0"));
-            }
-        }
-        Bounds::new(self.min, self.max)
-    }
-}
 
 impl Pid {
     /// With the defaults of [`PidSettings`], from limit 1 on.
