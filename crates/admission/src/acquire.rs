@@ -52,7 +52,7 @@ impl<T: Tab> Acquire<T> {
     }
 
     /// Waits to enter, and keeps the permit until it is [taken](Self::take). Dropped before that,
-    /// it gives back the place, and the tokens too unless the request was [sent](Self::sent).
+    /// it gives back the place, and the tokens too unless the request was [sent](Self::set_sent).
     ///
     /// # Errors
     ///
@@ -97,16 +97,11 @@ impl<T: Tab> Acquire<T> {
         self.ticket.as_ref()
     }
 
-    /// The request goes out: from now on its tokens are spent.
+    /// Whether the request goes out, so that from now on its tokens are spent; or not yet, where it turns
+    /// out to be in the hands of a layer below. Default: not yet.
     #[inline(always)]
-    pub fn sent(&mut self) {
-        self.sent = true;
-    }
-
-    /// The request turns out to be in the hands of a layer below, which has not sent it yet.
-    #[cold]
-    pub fn unsent(&mut self) {
-        self.sent = false;
+    pub fn set_sent(&mut self, sent: bool) {
+        self.sent = sent;
     }
 
     /// What it was charged, once it has [entered](Self::poll_enter).

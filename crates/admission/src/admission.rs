@@ -166,6 +166,7 @@ impl<P: Primitives> Admission<P> {
             .then_some(Spare(false))
     }
 
+    #[inline]
     pub(crate) fn word(&self) -> Word {
         Word(self.word.load(Relaxed))
     }

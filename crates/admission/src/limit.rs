@@ -80,6 +80,7 @@ impl Door {
     pub const MAX_LIMIT: usize = MAX_LIMIT;
 
     /// How many may be inside; `usize::MAX` where there is no limit.
+    #[inline]
     pub fn limit(&self) -> usize {
         self.0.admission.word().limit()
     }
@@ -94,6 +95,7 @@ impl Door {
     }
 
     /// How many are inside; 0 where there is no limit.
+    #[inline]
     pub fn in_flight(&self) -> usize {
         self.0.admission.word().in_flight()
     }

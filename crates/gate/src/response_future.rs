@@ -80,7 +80,7 @@ where
                 return Poll::Ready(Err(Error::service(error)));
             }
             let request = request.take().expect(POLLED_AGAIN);
-            this.acquire.sent();
+            this.acquire.set_sent(true);
             this.call.iter_mut().for_each(Call::send);
             let response = service.call(request);
             this.state.set(State::Sent { response });
@@ -102,11 +102,7 @@ where
             }
             Poll::Pending => {
                 // Dropped while it waits below, `acquire` gives back what it took.
-                if unsent::said() {
-                    this.acquire.unsent();
-                } else {
-                    this.acquire.sent();
-                }
+                this.acquire.set_sent(!unsent::said());
                 Poll::Pending
             }
         }

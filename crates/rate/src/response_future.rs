@@ -75,7 +75,7 @@ where
                 return Poll::Ready(Err(Error::service(error)));
             }
             let request = request.take().expect("not polled after it was ready");
-            this.acquire.sent();
+            this.acquire.set_sent(true);
             let response = service.call(request);
             this.state.set(State::Sent { response });
         }
@@ -92,11 +92,7 @@ where
             Poll::Ready(Err(error)) => Poll::Ready(Err(fail(this.acquire, error.into()))),
             Poll::Pending => {
                 // Dropped while it waits below, `acquire` gives back what it took.
-                if unsent::said() {
-                    this.acquire.unsent();
-                } else {
-                    this.acquire.sent();
-                }
+                this.acquire.set_sent(!unsent::said());
                 Poll::Pending
             }
         }
