@@ -101,8 +101,9 @@ fn a_trickle_of_errors_neither_stops_a_recovery_nor_makes_it_flap() {
             watch(&scenario, seed, governor).1,
         ] {
             let before = mean(&moves, 10.0, 20.0);
-            // Two minutes are allowed; it takes less than ten seconds.
-            let after = mean(&moves, 90.0, 100.0);
+            // Two minutes are allowed; it takes less than ten seconds. Over two probes of the base: one
+            // that is measured too low holds the limit down until the next.
+            let after = mean(&moves, 90.0, 110.0);
             assert!(after >= 0.8 * before, "{seed}: {after} after {before}");
             let last = mean(&moves, 100.0, 200.0);
             assert!(last >= 0.8 * before, "{seed}: {last} after {before}");
