@@ -145,7 +145,7 @@ async fn a_gate_tells_who_waits_and_shows_what_is_seen_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_that_is_looked_at_shows_what_nobody_waits_for() {
+async fn a_gate_at_which_nobody_waits_shows_what_is_moved_by_hand() {
     let gate = GateLayer::new(4).hold_head();
     let handle = gate.handle();
     let report = Report::attach(&handle);
@@ -157,7 +157,8 @@ async fn a_gate_that_is_looked_at_shows_what_nobody_waits_for() {
     let table = report.table();
     let head = "no answer was heard of in 100 ms; limit 4 → 2\n";
     assert!(table.starts_with(head), "{table}");
-    assert!(table.contains("↓ 4 → 2, pause 300 ms"), "{table}");
+    assert!(table.contains("↓ 4 → 2          moved by hand"), "{table}");
+    assert!(table.contains("pause 300 ms     moved by hand"), "{table}");
 }
 
 #[tokio::test(start_paused = true)]
