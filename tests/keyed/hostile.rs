@@ -148,6 +148,57 @@ fn a_layer_that_panics_when_it_is_asked_how_fresh_it_is_stays_and_spoils_nothing
     assert_eq!((handle.len(), handle.overflowed()), (100, 1));
 }
 
+/// One that panics when it is dropped, if it counts that.
+struct Falls(GateLayer<HoldHead>, Option<Arc<AtomicUsize>>);
+
+impl Drop for Falls {
+    fn drop(&mut self) {
+        if let Some(falls) = &self.1 {
+            falls.fetch_add(1, SeqCst);
+            panic!("it does not go quietly");
+        }
+    }
+}
+
+impl Keyable for Falls {
+    type Handle = ();
+
+    fn handle(&self) {}
+
+    fn freshness(&self, now: Instant) -> Freshness {
+        self.0.freshness(now)
+    }
+}
+
+impl<S> Layer<S> for Falls {
+    type Service = <GateLayer<HoldHead> as Layer<S>>::Service;
+
+    fn layer(&self, inner: S) -> Self::Service {
+        self.0.layer(inner)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn layers_that_panic_when_they_are_let_go_of_end_no_request_of_others() {
+    let falls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&falls);
+    let keyed = KeyedLayer::per_host(move |host| {
+        let counted = host.starts_with("falls").then(|| Arc::clone(&counted));
+        Falls(free(), counted)
+    })
+    .max_keys(100);
+    let (handle, stack) = (keyed.handle(), keyed.layer(echo()));
+    // Some make room for others, and what is left is cleaned away.
+    (0..200).for_each(|host| send(&stack, &format!("falls-{host}")).unwrap());
+    assert_eq!((handle.len(), falls.load(SeqCst)), (100, 100));
+    for _ in 0..4 {
+        advance(1.s()).await;
+        (0..400).for_each(|_| send(&stack, &passer_by()).unwrap());
+    }
+    assert_eq!(falls.load(SeqCst), 200);
+    assert_eq!(handle.overflowed(), 0);
+}
+
 #[test]
 fn a_factory_that_panics_where_there_is_no_room_leaves_the_shared_layer_to_the_next_one() {
     let asked = AtomicUsize::new(0);

@@ -1,5 +1,6 @@
 //! Whoever looks a key up lets go of a few that nobody would miss.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex, TryLockError};
@@ -87,13 +88,11 @@ impl<L> Table<L> {
         &self.shards[self.cleaning.turn.fetch_add(1, Relaxed) % SHARDS].0
     }
 
-    /// What they took is free before they are dropped, which may run anything.
-    fn let_go<'a>(&self, gone: impl Iterator<Item = &'a Arc<Entry<L>>>)
-    where
-        L: 'a,
-    {
-        let weight = gone.map(|entry| entry.key.weight()).sum();
-        self.weight.fetch_sub(weight, SeqCst);
+    /// What it took is free before it is dropped, which may run anything. Somebody else's request lets go
+    /// of it, and does not pay for a layer that panics then.
+    fn let_go(&self, gone: Arc<Entry<L>>) {
+        self.weight.fetch_sub(gone.key.weight(), SeqCst);
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(gone)));
     }
 }
 
@@ -129,7 +128,9 @@ impl<L: Keyable> Table<L> {
             });
             drop(shard);
             let went = STEP - places.len();
-            self.let_go(gone.iter().flatten());
+            gone.into_iter()
+                .flatten()
+                .for_each(|gone| self.let_go(gone));
             if looked == 0 || 2 * went < looked {
                 return false;
             }
@@ -161,7 +162,7 @@ impl<L: Keyable> Table<L> {
             let shard = self.next_shard();
             let (looked, gone, idle) = lock(shard).make_room(left, at);
             if let Some(gone) = gone {
-                self.let_go([&gone].into_iter());
+                self.let_go(gone);
                 return true;
             }
             let idle = idle.map(|idle| (idle, shard));
@@ -175,8 +176,7 @@ impl<L: Keyable> Table<L> {
             }
         }
         let gone = idlest.and_then(|(idle, shard)| lock(shard).take(idle, at));
-        self.let_go(gone.iter());
-        gone.is_some()
+        gone.map(|gone| self.let_go(gone)).is_some()
     }
 }
 
