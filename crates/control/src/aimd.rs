@@ -6,6 +6,7 @@ use tidegate_core::{Change, Controller, Outcome, Reason, Sample, Setting};
 
 pub use settings::AimdSettings;
 
+use crate::in_use::in_use_from;
 use crate::pause::{Pause, Quiet};
 use crate::{Bounds, Invalid};
 
@@ -184,8 +185,7 @@ impl Aimd {
             Outcome::Failure | Outcome::Ignored => return false,
         }
         // 0.9 of the limit are in use.
-        let busy = (self.n as usize * 9 / 10).max(1);
-        self.busy += u32::from(sample.in_flight >= busy);
+        self.busy += u32::from(sample.in_flight >= in_use_from(self.n));
         true
     }
 

@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use tidegate_core::{Cause, Change, Outcome, Pace, Reason, Sample, Setting};
 
 use crate::Bounds;
+use crate::in_use::in_use_from;
 use crate::pause::{Pause, Quiet};
 use clock::Clock;
 use delivered::Delivered;
@@ -206,7 +207,7 @@ impl<T: Term> Estimator<T> {
         // While starting every answer counts: the limit only grew since it was sent.
         let old = !starting && (self.round.is_old(sample) || self.was_let_in_before(sample));
         let settled = starting || at >= self.round.t0 + self.latency;
-        let busy = sample.in_flight >= self.usable();
+        let busy = sample.in_flight >= in_use_from(self.n);
         self.round.on_sample(old, settled, busy, sample);
         let back = self.back(sample);
         if self.rate.is_some() {
@@ -229,11 +230,6 @@ impl<T: Term> Estimator<T> {
     fn was_let_in_before(&self, sample: &Sample) -> bool {
         let above = sample.in_flight_at_start as f64 > self.n.max(1.0);
         above && self.clock.seconds(sample.started) <= self.round.t0 + self.latency
-    }
-
-    /// In flight from which on the limit counts as in use.
-    fn usable(&self) -> usize {
-        (self.n as usize * 9 / 10).max(1)
     }
 
     fn note_success(&mut self, at: f64, sample: &Sample) {

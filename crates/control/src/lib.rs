@@ -13,6 +13,7 @@
 mod aimd;
 mod bounds;
 mod estimator;
+mod in_use;
 mod invalid;
 mod pause;
 mod pid;

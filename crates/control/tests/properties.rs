@@ -230,3 +230,30 @@ proptest! {
         play(&mut law, &events, |_, _, _, to| assert!(to.limit.is_finite() && to.limit >= 1.0));
     }
 }
+
+#[test]
+fn no_limit_is_too_large_to_be_told_whether_it_is_in_use() {
+    let laws: [Box<dyn Controller>; 3] = [
+        Box::new(
+            Prober::new(Duration::ZERO)
+                .max(usize::MAX)
+                .start(usize::MAX),
+        ),
+        Box::new(Pid::new(Duration::ZERO).max(usize::MAX).start(usize::MAX)),
+        Box::new(Aimd::new().max(usize::MAX).start(usize::MAX)),
+    ];
+    for mut law in laws {
+        let now = origin();
+        let sample = Sample {
+            started: now,
+            latency: Some(Duration::from_millis(50)),
+            in_flight_at_start: 1,
+            in_flight: 1,
+            outcome: Outcome::Success,
+            retry_after: None,
+        };
+        law.on_start(now, 1);
+        law.on_sample(now, &sample);
+        assert_eq!(law.setting().limit, usize::MAX as f64);
+    }
+}
