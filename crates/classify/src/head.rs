@@ -1,5 +1,5 @@
 use http::uri::Authority;
-use http::{HeaderMap, Method, StatusCode, Uri};
+use http::{HeaderMap, Method, StatusCode};
 
 use crate::Peeked;
 
@@ -65,18 +65,19 @@ impl<B> RequestHead for http::Request<B> {
         } else {
             (authority.host(), authority.port_u16())
         };
-        (host, port.or_else(|| of_scheme(self.uri())))
+        (host, port.or_else(|| of_scheme(self.uri().scheme_str()?)))
     }
 
     #[inline]
     fn authority(&self) -> (&str, Option<u16>) {
         let written = self.uri().authority();
-        (written.map_or("", Authority::as_str), of_scheme(self.uri()))
+        let of_scheme = self.uri().scheme_str().and_then(of_scheme);
+        (written.map_or("", Authority::as_str), of_scheme)
     }
 }
 
-fn of_scheme(uri: &Uri) -> Option<u16> {
-    match uri.scheme_str()? {
+fn of_scheme(scheme: &str) -> Option<u16> {
+    match scheme {
         "http" | "ws" => Some(80),
         "https" | "wss" => Some(443),
         _ => None,
@@ -110,17 +111,12 @@ impl RequestHead for reqwest::Request {
     fn destination(&self) -> (&str, Option<u16>) {
         let url = self.url();
         let host = url.host_str().unwrap_or_default();
-        (host, url.port_or_known_default())
+        (host, url.port().or_else(|| of_scheme(url.scheme())))
     }
 
     fn authority(&self) -> (&str, Option<u16>) {
         let url = self.url();
-        let of_scheme = match url.scheme() {
-            "http" => Some(80),
-            "https" => Some(443),
-            _ => None,
-        };
-        (url.authority(), of_scheme)
+        (url.authority(), of_scheme(url.scheme()))
     }
 }
 
@@ -176,6 +172,7 @@ mod tests {
                 Some(8080),
                 ("a.example:8080", http),
             ),
+            ("wss://a.example", "a.example", https, ("a.example", https)),
             ("/path", "", None, ("", None)),
         ] {
             let request = http::Request::get(uri).body(()).unwrap();

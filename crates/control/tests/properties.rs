@@ -254,6 +254,6 @@ fn no_limit_is_too_large_to_be_told_whether_it_is_in_use() {
         };
         law.on_start(now, 1);
         law.on_sample(now, &sample);
-        assert_eq!(law.setting().limit, usize::MAX as f64);
+        assert_eq!(law.setting(), Setting::limit(usize::MAX as f64));
     }
 }
