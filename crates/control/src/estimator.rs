@@ -65,6 +65,8 @@ pub(crate) struct Estimator<T> {
     let_in: f64,
     /// Successes since then.
     served: u32,
+    /// Outages in a row, each soon after the one before.
+    relapses: u32,
     pause: Pause,
 }
 
@@ -119,6 +121,7 @@ impl<T: Term> Estimator<T> {
             delivered: Delivered::default(),
             let_in: 0.0,
             served: 0,
+            relapses: 0,
             pause: Pause::default(),
         }
     }

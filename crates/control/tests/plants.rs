@@ -92,7 +92,11 @@ impl<L: Controller> Plant<L> {
     }
 
     fn run(&mut self, seconds: u64) {
-        let end = self.now + seconds * SECOND;
+        self.run_for(seconds * SECOND);
+    }
+
+    fn run_for(&mut self, nanos: u64) {
+        let end = self.now + nanos;
         loop {
             self.send();
             // A pace or a pause may let somebody in before the next answer.
@@ -287,6 +291,37 @@ fn a_service_that_is_out_again_and_again_is_used_in_between() {
             assert!(share > least, "{length} ms of {period} s: {share}");
         }
     }
+}
+
+/// Nothing for five seconds, some answers, and nothing for one more: no quota was used up.
+#[test]
+fn a_service_that_falls_once_more_while_it_comes_back_is_not_paced() {
+    for up in [10, 300, 3_000] {
+        let governor = Pid::new(Duration::ZERO).max(1_000);
+        for served in [falls_again(prober(), up), falls_again(governor, up)] {
+            assert!(served > 3.5, "up for {up} ms: {served}");
+        }
+    }
+}
+
+/// What is served of a second's capacity in the five seconds after both.
+fn falls_again(law: impl Controller, up: u64) -> f64 {
+    let mut plant = Plant::new(law, 100, 50 * MS);
+    plant.queue = 40;
+    plant.run(30);
+    let (again, ever) = (SECOND, 1_000 * SECOND);
+    plant.outages = Some((plant.now, 5 * SECOND, ever));
+    plant.run(5);
+    let before = plant.successes;
+    while plant.successes == before {
+        plant.run_for(MS);
+    }
+    plant.run_for(up * MS);
+    plant.outages = Some((plant.now, again, ever));
+    plant.run_for(again);
+    let before = plant.successes;
+    plant.run(5);
+    (plant.successes - before) as f64 / 2_000.0
 }
 
 /// Half a second of nothing, and then a tenth of the workers.

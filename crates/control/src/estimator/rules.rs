@@ -10,7 +10,7 @@ use super::{Dead, Estimator, Phase, Pool, Probe, Term, Verdict, alpha};
 const FIRST_PAUSE: f64 = 0.05;
 pub(super) const LONGEST_PAUSE: f64 = 1.0;
 
-/// A second death so soon after a revival is no outage, seconds.
+/// Deaths so soon after a revival, time and again, are no outages; seconds.
 const RELAPSE: f64 = 5.0;
 
 /// What one request in flight is refused, as a share, if its rate is the cause.
@@ -116,13 +116,20 @@ impl<T: Term> Estimator<T> {
         Reason::Dead { overloads }
     }
 
-    /// The first success after an outage. One that said 429 to a single request, or that comes back
-    /// soon, was a rate used up.
+    /// The first success after an outage. One that said 429 to a single request, or outages that come
+    /// back soon, were a rate used up.
     pub(super) fn revive(&mut self, at: f64, dead: Dead, back: Option<f64>) -> Reason {
         let closed_for = at - self.let_in;
         let throttled = 2 * dead.throttled > dead.overloads;
         let quota = throttled && dead.overloads >= 3;
-        let relapse = self.let_in > 0.0 && closed_for < RELAPSE && dead.timeouts == 0;
+        let soon = self.let_in > 0.0 && closed_for < RELAPSE && dead.timeouts == 0;
+        self.relapses = if soon {
+            self.relapses.saturating_add(1)
+        } else {
+            0
+        };
+        // Once, and without 429, it may be a service that fell again while it came back.
+        let relapse = soon && (throttled || self.relapses >= 2);
         let served = f64::from(std::mem::take(&mut self.served));
         self.let_in = at;
         let least = self.n <= self.bounds.clamp(1.0);
