@@ -28,7 +28,8 @@ use crate::estimator::Estimator;
 ///
 /// While `e` is below 0.5 the limit moves by the smaller of `Δn` and `(α − q)/2`; above, by the
 /// prober's rule. `sp` is the setpoint, or setpoint plus noise where failures turn out not to depend
-/// on the limit.
+/// on the limit. After a burst, 0.3 of the limit at once and six deviations above `sp`, the limit stays
+/// below that for 5 s, as the prober's does: a hard edge would be passed every few rounds.
 ///
 /// The limit is the only integral, so clamping it is the anti-windup, and moving a gain, the setpoint
 /// or a bound moves nothing else (Åström and Hägglund, *Advanced PID Control*, §3.5). The derivative

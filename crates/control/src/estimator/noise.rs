@@ -51,7 +51,7 @@ impl Noise {
             return;
         }
         let (less, more) = if n < from { (p, before) } else { (before, p) };
-        if less > SAME * more && more < OUTAGE {
+        if less > SAME * more && less.max(more) < OUTAGE {
             self.floor = less.min(more);
             self.anchor = None;
         } else {
@@ -89,6 +89,14 @@ mod tests {
         for n in [100.0, 50.0, 25.0, 12.0] {
             noise.learn(n, 0.9, 0.05);
         }
+        assert_eq!(noise.accepted(0.05), 0.05);
+    }
+
+    #[test]
+    fn what_grows_as_the_load_falls_is_not_noise() {
+        let mut noise = Noise::default();
+        noise.learn(16.0, 0.25, 0.05);
+        noise.learn(9.0, 1.0, 0.05);
         assert_eq!(noise.accepted(0.05), 0.05);
     }
 

@@ -11,6 +11,9 @@ const FEW: u32 = 3;
 /// So many deviations above the accepted share may be chance: failures at random are about Poisson.
 const CHANCE: f64 = 2.0;
 
+/// So many deviations above it are a burst: with less a service that fails at random was held down.
+const BURST: f64 = 6.0;
+
 /// So many overloads, in limits, end a round at once.
 const EARLY: f64 = 0.3;
 
@@ -153,6 +156,13 @@ impl Round {
         let expected = accepted * f64::from(of);
         let chance = expected + CHANCE * expected.sqrt();
         self.early(n) || (bad >= FEW && f64::from(bad) > chance)
+    }
+
+    /// Whether so many overloads came back at once that it was the limit and not chance.
+    pub(crate) fn is_burst(&self, n: f64, accepted: f64) -> bool {
+        let Share { bad, of } = self.overloads(n);
+        let expected = accepted * f64::from(of);
+        self.early(n) && f64::from(bad) > expected + BURST * expected.sqrt()
     }
 
     /// Overloads among overloads and successes.

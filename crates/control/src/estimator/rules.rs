@@ -223,6 +223,14 @@ impl<T: Term> Estimator<T> {
             return reason;
         }
         let (d, reason) = self.drift(verdict);
+        let accepted = self.noise.accepted(self.term.share());
+        // The term would be back there in two rounds, and fail more than it may.
+        if let Verdict::AtMost(most, _) = verdict
+            && most < 0.0
+            && self.round.is_burst(self.n, accepted)
+        {
+            self.hold.cut(at, self.latency, self.n);
+        }
         let before = self.n;
         let may_grow = self.round.saturated() && !by_overload;
         let d = if may_grow { d } else { d.min(0.0) };
