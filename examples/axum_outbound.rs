@@ -4,8 +4,8 @@
 //! $ cargo run --release --example axum_outbound
 //! ```
 //!
-//! What the gate refuses is answered with 503 and `Retry-After`. At ctrl-c nobody is let in any more, and
-//! what is under way is answered.
+//! What the gate refuses is answered with 503, and `Retry-After` where a pace or a pause says when. At
+//! ctrl-c nobody is let in any more, and what is under way is answered.
 
 use axum::Router;
 use axum::extract::{Path, State};

@@ -55,7 +55,10 @@ struct Section {
 struct Invalid(Range<usize>, String);
 
 impl<L> KeyedHandle<L> {
-    /// The settings of a TOML file, to be [loaded](Self::load).
+    /// The settings of a TOML file, to be [loaded](Self::load). Needs the feature `serde`.
+    ///
+    /// A key is written as requests have it: a host with its port, unless that is the scheme's own. One
+    /// that no request has is no error, and changes nothing.
     ///
     /// ```toml
     /// [default]
