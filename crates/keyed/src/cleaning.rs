@@ -21,7 +21,7 @@ use crate::table::{SHARDS, Table, lock};
 pub(crate) struct Cleaning {
     /// Of a part's look-ups those whose number ends with these bits clean.
     every: AtomicU32,
-    /// The microsecond in which one of them did last.
+    /// The microsecond in which one of them was done last.
     last: AtomicU64,
     /// How many cleanings there are to be until there is little to do again.
     busy: AtomicUsize,
@@ -102,11 +102,12 @@ impl<L: Keyable> Table<L> {
     #[inline(never)]
     pub(crate) fn clean_in_passing(&self) {
         let at = self.moment();
-        let last = self.cleaning.last.swap(at.micros, Relaxed);
-        let passed = at.micros.saturating_sub(last);
+        let passed = at.micros.saturating_sub(self.cleaning.last.load(Relaxed));
         let most = usize::try_from(passed / PACE).unwrap_or(MOST);
         let is_much = self.clean(at, most.clamp(STEP, MOST));
         self.cleaning.pace(passed, is_much);
+        // From its end on: what it took itself does not make requests rare.
+        self.cleaning.last.store(self.moment().micros, Relaxed);
     }
 
     /// Looks at a few keys, and at more of them as long as half go. Returns whether there would be more.
