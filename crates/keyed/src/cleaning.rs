@@ -16,7 +16,7 @@ use crate::table::{SHARDS, Table, lock};
 ///
 /// What is let go of has to be looked at, which costs about a microsecond a key: its memory is at hand
 /// nowhere. So it is done by few calls: each 512th, and where requests are rare and there is much to let go
-/// of each 16th.
+/// of each 4th.
 #[derive(Debug)]
 pub(crate) struct Cleaning {
     /// Of a part's look-ups those whose number ends with these bits clean.
@@ -32,20 +32,17 @@ pub(crate) struct Cleaning {
 /// Those that clean are few enough to be no part of the slowest hundredth. The hundred calls after each
 /// take some ten nanoseconds more: what they need has left the first cache.
 const SELDOM: u32 = 511;
-const OFTEN: u32 = 15;
+const OFTEN: u32 = 3;
 
-/// Microseconds since the last cleaning for each key that is looked at, so that no more than a tenth of the
-/// time goes there; fewer than [`STEP`] are never looked at.
-const PACE: u64 = 10;
+/// Microseconds since the last cleaning from which on requests are rare: ten for each key that is looked at,
+/// so that no more than a tenth of the time goes there.
+const RARE: u64 = 10 * MOST as u64;
 
 /// At how many keys one looks before it is seen whether half of those go: only then there is more to do.
 const STEP: usize = 16;
 
-/// At how many keys one call looks at most: a tenth of a millisecond, or two.
-const MOST: usize = 128;
-
-/// At how many keys one looks who brings a new one, at most.
-pub(crate) const FOR_A_NEW_KEY: usize = 2 * STEP;
+/// At how many keys one call looks at most.
+pub(crate) const MOST: usize = 2 * STEP;
 
 /// At how many keys one looks to make room.
 const SAMPLE: usize = 32;
@@ -60,8 +57,7 @@ impl Cleaning {
 
     /// Often while requests are rare, from where there was much to do until no shard has much.
     fn pace(&self, passed: u64, is_much: bool) {
-        let is_rare = passed >= PACE * u64::from(self.every.load(Relaxed));
-        let busy = match (is_rare, is_much) {
+        let busy = match (passed >= RARE, is_much) {
             (false, _) => 0,
             (true, true) => SHARDS,
             (true, false) => self.busy.load(Relaxed).saturating_sub(1),
@@ -97,14 +93,14 @@ impl<L> Table<L> {
 }
 
 impl<L: Keyable> Table<L> {
-    /// By one who has found its key: the longer ago it was done, the more.
+    /// By one who has found its key.
     #[cold]
     #[inline(never)]
     pub(crate) fn clean_in_passing(&self) {
         let at = self.moment();
         let passed = at.micros.saturating_sub(self.cleaning.last.load(Relaxed));
-        let most = usize::try_from(passed / PACE).unwrap_or(MOST);
-        let is_much = self.clean(at, most.clamp(STEP, MOST));
+        let most = if passed < RARE { STEP } else { MOST };
+        let is_much = self.clean(at, most);
         self.cleaning.pace(passed, is_much);
         // From its end on: what it took itself does not make requests rare.
         self.cleaning.last.store(self.moment().micros, Relaxed);

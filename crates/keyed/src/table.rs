@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tidegate_core::Keyable;
 
-use crate::cleaning::{Cleaning, FOR_A_NEW_KEY};
+use crate::cleaning::{Cleaning, MOST};
 use crate::entry::Entry;
 use crate::shard::{Moment, Shard};
 use crate::steering::Loaded;
@@ -150,7 +150,7 @@ impl<L: Keyable> Table<L> {
     #[cold]
     fn find_new(&self, hash: u64, key: &str) -> Arc<Entry<L>> {
         let at = self.moment();
-        self.clean(at, FOR_A_NEW_KEY);
+        self.clean(at, MOST);
         let Some(reserved) = self.reserve(key, at) else {
             // Another thread may have made it meanwhile.
             let other = lock(self.shard(hash)).find(hash, key).0;
