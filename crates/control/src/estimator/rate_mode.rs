@@ -173,9 +173,8 @@ impl<T: Term> Estimator<T> {
             return None;
         }
         let ln_g0 = *self.ln_g0.get_or_insert(g);
-        let margin = 1.0 / f64::from(self.round.k()).sqrt();
         let (base, load) = ((ln_g0 - g).exp(), i.exp());
-        let queued = load * (1.0 - (ln_g0 - g + margin).min(0.0).exp());
+        let queued = load * (1.0 - (ln_g0 - g + self.round.margin()).min(0.0).exp());
         self.next_round(at, false);
         (queued > (2.0 * alpha(load)).max(load / 2.0)).then(|| load * base + alpha(load))
     }

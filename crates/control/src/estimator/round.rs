@@ -145,6 +145,11 @@ impl Round {
         self.g.count()
     }
 
+    /// How far the mean of `ln G` may be off by chance.
+    pub(crate) fn margin(&self) -> f64 {
+        1.0 / f64::from(self.k()).sqrt()
+    }
+
     /// Whether so many overloads came back that waiting for more would do harm.
     pub(crate) fn early(&self, n: f64) -> bool {
         f64::from(self.eo) >= (EARLY * n).max(f64::from(FEW))
@@ -152,17 +157,19 @@ impl Round {
 
     /// Whether more than the share `accepted` was overloaded.
     pub(crate) fn overloaded(&self, n: f64, accepted: f64) -> bool {
-        let Share { bad, of } = self.overloads(n);
-        let expected = accepted * f64::from(of);
-        let chance = expected + CHANCE * expected.sqrt();
-        self.early(n) || (bad >= FEW && f64::from(bad) > chance)
+        self.early(n) || (self.overloads(n).bad >= FEW && self.exceeds(n, accepted, CHANCE))
     }
 
     /// Whether so many overloads came back at once that it was the limit and not chance.
     pub(crate) fn is_burst(&self, n: f64, accepted: f64) -> bool {
+        self.early(n) && self.exceeds(n, accepted, BURST)
+    }
+
+    /// Whether overloads are more than the share `accepted` and so many deviations.
+    fn exceeds(&self, n: f64, accepted: f64, deviations: f64) -> bool {
         let Share { bad, of } = self.overloads(n);
         let expected = accepted * f64::from(of);
-        self.early(n) && f64::from(bad) > expected + BURST * expected.sqrt()
+        f64::from(bad) > expected + deviations * expected.sqrt()
     }
 
     /// Overloads among overloads and successes.

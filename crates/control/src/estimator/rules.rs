@@ -211,8 +211,7 @@ impl<T: Term> Estimator<T> {
             return (0.0, 1.0);
         };
         let growth = g - ln_g0;
-        let margin = 1.0 / f64::from(self.round.k()).sqrt();
-        let share = 1.0 - (-(growth - margin).max(0.0)).exp();
+        let share = 1.0 - (-(growth - self.round.margin()).max(0.0)).exp();
         (self.n * share, growth.exp())
     }
 
@@ -292,10 +291,9 @@ impl<T: Term> Estimator<T> {
             return Reason::ProbeFailed;
         };
         // From twice the capacity half is out of the queue, though latency fell with the load.
-        let margin = 1.0 / f64::from(round.k()).sqrt();
         let at_base = self
             .ln_g0
-            .is_some_and(|ln_g0| (ln_g - ln_g0).abs() <= margin);
+            .is_some_and(|ln_g0| (ln_g - ln_g0).abs() <= round.margin());
         let in_a_queue = e > 0.5 && round.k() >= PROBE_ANSWERS && !at_base;
         if in_a_queue && self.n >= 2.0 {
             self.ln_g0 = Some(self.ln_g0.map_or(ln_g, |ln_g0| ln_g0.min(ln_g)));
